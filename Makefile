@@ -1,0 +1,63 @@
+# ql3: the extension through PGXS (extension.mk), the client through CMake, both driven from here.
+# `make help` lists the targets. PG_CONFIG chooses the server to build for.
+
+PG_CONFIG ?= $(firstword $(wildcard /usr/lib/postgresql/15/bin/pg_config) pg_config)
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+SAN ?=
+
+# -j is ours to choose only when the caller has not.
+parallel = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
+again = $(MAKE) --no-print-directory
+extension = $(again) -f extension.mk PG_CONFIG='$(PG_CONFIG)' SAN='$(SAN)'
+
+all: extension client ## build extension and client (default)
+
+extension: ## build the extension
+	@command -v '$(PG_CONFIG)' >/dev/null || { echo 'no $(PG_CONFIG): run "make deps" or set PG_CONFIG' >&2; exit 1; }
+	+@$(extension) $(parallel) all
+
+client: ## build libql3, the program ql3 and the unit tests
+	@test/server/configure-client build '-DSAN=$(SAN)' -DCMAKE_COMPILE_WARNING_AS_ERROR=$(if $(CI),ON,OFF)
+	@cmake --build build --parallel $(JOBS)
+
+install: install-extension install-client ## install both (honours DESTDIR and PREFIX)
+
+install-extension: extension
+	@$(extension) install DESTDIR='$(DESTDIR)'
+
+install-client: client
+	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
+
+deps: ## install what is missing of deps.txt with apt-get (sudo when not root)
+	@test/server/install-deps deps.txt
+
+pgroot: all ## a private copy of the server with our extension in it, under build/pgroot
+	@test/server/make-pgroot '$(PG_CONFIG)' build/pgroot
+	@$(extension) -s install DESTDIR='$(CURDIR)/build/pgroot'
+
+# A second make, because the first has read its files before deps made the tools they ask for.
+demo: deps ## the main job on real processes, on a throw-away server
+	+@$(again) $(parallel) pgroot
+	@demo/run
+
+check: deps ## every test layer on throw-away servers
+	+@$(again) $(parallel) pgroot
+	@test/run static unit regress isolation t
+
+check-static: pgroot ## static checks of sources and exported symbols
+check-unit: pgroot ## GoogleTest units
+check-regress: pgroot ## pg_regress topics
+check-isolation: pgroot ## isolation specs
+check-t: pgroot ## the executable tests of test/t
+check-static check-unit check-regress check-isolation check-t: check-%:
+	@test/run $*
+
+clean: ## remove everything that was built
+	rm -rf build ql3.so
+
+help: ## this list
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
+
+.PHONY: all extension client install install-extension install-client deps pgroot demo check \
+	check-static check-unit check-regress check-isolation check-t clean help

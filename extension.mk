@@ -1,0 +1,43 @@
+# The extension through PGXS. The Makefile calls this file: PGXS must be read after `make deps`, and it
+# has a `check` of its own.
+
+EXTENSION = ql3 ql3_ledger
+MODULE_big = ql3
+DATA = $(wildcard ql3--*.sql ql3_ledger--*.sql)
+SOURCES = $(wildcard src/core/*.cpp src/pg/*.cpp)
+OBJS = $(SOURCES:%.cpp=build/extension/%.o)
+
+# The server's headers are not ours to warn about: -isystem.
+PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server)
+# -Wno-register: the headers of 15 and earlier still say `register`.
+PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -fvisibility-inlines-hidden -Wextra -Wno-register \
+	$(if $(CI),-Werror) $(SAN)
+SHLIB_LINK = -lstdc++ $(SAN)
+
+# No bitcode: the JIT inlines only small C functions; ours are C++ behind an error boundary, so it
+# would cost a second compiler and bring nothing.
+override with_llvm = no
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+ifneq ($(shell command -v ccache),)
+ifeq ($(findstring ccache,$(CXX)),)
+CXX := ccache $(CXX)
+endif
+endif
+
+# PGXS on Debian knows no header dependencies, and objects outside src/ keep the sources clean. The
+# flags file makes a change of compiler or flags rebuild everything.
+compile = $(CXX) $(CXXFLAGS) $(CPPFLAGS)
+build/extension/flags: force
+	@mkdir -p $(@D)
+	@echo '$(compile)' | cmp -s - $@ || echo '$(compile)' >$@
+
+build/extension/%.o: %.cpp build/extension/flags
+	@mkdir -p $(@D)
+	$(compile) -MMD -MP -c -o $@ $<
+
+-include $(OBJS:.o=.d)
+
+.PHONY: force
