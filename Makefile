@@ -24,7 +24,7 @@ client: ## build libql3, the program ql3 and the unit tests
 install: install-extension install-client ## install both (honours DESTDIR and PREFIX)
 
 install-extension: extension
-	@$(extension) install DESTDIR='$(DESTDIR)'
+	+@$(extension) install DESTDIR='$(DESTDIR)'
 
 install-client: client
 	@DESTDIR='$(DESTDIR)' cmake --install build --prefix '$(PREFIX)'
@@ -34,7 +34,7 @@ deps: ## install what is missing of deps.txt with apt-get (sudo when not root)
 
 pgroot: all ## a private copy of the server with our extension in it, under build/pgroot
 	@test/server/make-pgroot '$(PG_CONFIG)' build/pgroot
-	@$(extension) -s install DESTDIR='$(CURDIR)/build/pgroot'
+	+@$(extension) -s install DESTDIR='$(CURDIR)/build/pgroot'
 
 # A second make, because the first has read its files before deps made the tools they ask for.
 demo: deps ## the main job on real processes, on a throw-away server

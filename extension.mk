@@ -36,7 +36,8 @@ build/extension/flags: force
 
 build/extension/%.o: %.cpp build/extension/flags
 	@mkdir -p $(@D)
-	$(compile) -MMD -MP -c -o $@ $<
+	@echo 'CXX $<'
+	@$(compile) -MMD -MP -c -o $@ $<
 
 -include $(OBJS:.o=.d)
 
