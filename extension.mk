@@ -12,7 +12,7 @@ PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server)
 # -Wno-register: the headers of 15 and earlier still say `register`.
 PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -fvisibility-inlines-hidden -Wextra -Wno-register \
 	$(if $(CI),-Werror) $(SAN)
-SHLIB_LINK = -lstdc++ $(SAN)
+SHLIB_LINK = -lstdc++ -Wl,--version-script=src/pg/exports.map $(SAN)
 
 # No bitcode: the JIT inlines only small C functions; ours are C++ behind an error boundary, so it
 # would cost a second compiler and bring nothing.
@@ -38,6 +38,8 @@ build/extension/%.o: %.cpp build/extension/flags
 	@mkdir -p $(@D)
 	@echo 'CXX $<'
 	@$(compile) -MMD -MP -c -o $@ $<
+
+$(shlib): src/pg/exports.map
 
 -include $(OBJS:.o=.d)
 

@@ -1,5 +1,6 @@
 // Checks of the words, texts and counts that callers hand in. Each one returns silently or throws
-// ql3::error that names the argument, the value and the limit; SQLSTATE 22023 unless said otherwise.
+// ql3::error that names the argument, the value and the limit; SQLSTATE 22023 unless said
+// otherwise.
 #pragma once
 
 #include <cstddef>
