@@ -23,10 +23,10 @@ void check_word(std::string_view value, std::string_view argument) {
 }
 
 void check_count(std::int64_t value, std::int64_t lowest, std::int64_t highest,
-                 std::string_view argument, std::string_view what) {
+                 std::string_view argument) {
   if (value >= lowest && value <= highest) return;
   message_text<error_text_max> message;
-  message << argument << " " << what << value << " is out of range: it must be " << lowest << " to "
+  message << argument << " " << value << " is out of range: it must be " << lowest << " to "
           << highest;
   throw error(sqlstate::invalid_parameter, message);
 }
@@ -112,11 +112,15 @@ void check_reason(std::string_view value, std::string_view argument) {
 }
 
 void check_page_size(std::int32_t value, std::string_view argument) {
-  check_count(value, page_size_min, page_size_max, argument, "");
+  check_count(value, page_size_min, page_size_max, argument);
 }
 
 void check_array_length(std::int64_t value, std::string_view argument) {
-  check_count(value, page_size_min, page_size_max, argument, "with element count ");
+  if (value >= page_size_min && value <= page_size_max) return;
+  message_text<error_text_max> message;
+  message << argument << " has " << value << " elements: it must have " << page_size_min << " to "
+          << page_size_max;
+  throw error(sqlstate::invalid_parameter, message);
 }
 
 void check_same_length(std::int64_t value, std::string_view argument, std::int64_t expected,
@@ -128,11 +132,11 @@ void check_same_length(std::int64_t value, std::string_view argument, std::int64
 }
 
 void check_max_failures(std::int32_t value, std::string_view argument) {
-  check_count(value, 1, failure_count_max, argument, "");
+  check_count(value, 1, failure_count_max, argument);
 }
 
 void check_batch(std::int32_t value, std::string_view argument) {
-  check_count(value, 1, prune_batch_max, argument, "");
+  check_count(value, 1, prune_batch_max, argument);
 }
 
 void check_evidence_size(std::size_t bytes, std::string_view argument) {
