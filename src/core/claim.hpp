@@ -63,7 +63,8 @@ enum class claimability : unsigned char { claimable, held, waiting, parked };
 constexpr claimability judge(const control_view& control, instant clock,
                              bool facts_changed) noexcept {
   switch (control.st) {
-    case state::available: return claimability::claimable;
+    case state::available:
+      return claimability::claimable;
     case state::claimed:
       return control.has_expires && claim_is_valid(clock, control.expires_at)
                  ? claimability::held
@@ -73,7 +74,8 @@ constexpr claimability judge(const control_view& control, instant clock,
       return !facts_changed && control.has_next && is_within_reach(clock, control.next_claim_at)
                  ? claimability::waiting
                  : claimability::claimable;
-    case state::manual: return claimability::parked;
+    case state::manual:
+      return claimability::parked;
   }
   return claimability::parked;
 }
@@ -86,8 +88,7 @@ constexpr std::optional<std::int64_t> try_next_version(std::int64_t previous, st
   constexpr std::uint32_t timelines =
       std::uint32_t{1} << (std::numeric_limits<std::int64_t>::digits - version_timeline_bits);
   if (timeline == 0 || timeline > timelines) return std::nullopt;
-  const std::int64_t of_timeline = static_cast<std::int64_t>(timeline - 1)
-                                   << version_timeline_bits;
+  const std::int64_t of_timeline = static_cast<std::int64_t>(timeline - 1) << version_timeline_bits;
   const std::int64_t highest = std::max({previous, floor, of_timeline, std::int64_t{0}});
   if (highest == std::numeric_limits<std::int64_t>::max()) return std::nullopt;
   return highest + 1;
@@ -126,8 +127,7 @@ constexpr instant renewed_expiry(instant clock, std::int64_t lease, instant old_
 // True when max_hold leaves nothing of what a renewal asks for, so that it is fenced. A renewal
 // that asks for no more than it has is not.
 constexpr bool hold_is_used_up(instant clock, std::int64_t lease, instant old_expiry,
-                               instant claimed_at,
-                               std::optional<std::int64_t> max_hold) noexcept {
+                               instant claimed_at, std::optional<std::int64_t> max_hold) noexcept {
   return max_hold && later(clock, lease) > old_expiry && later(claimed_at, *max_hold) <= old_expiry;
 }
 

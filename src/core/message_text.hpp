@@ -25,8 +25,7 @@ inline constexpr std::size_t quoted_max = 64;
 constexpr bool looks_like_uuid(std::string_view value) noexcept {
   std::size_t digits = 0;
   for (const char c : value) {
-    const bool hex =
-        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
     if (hex) {
       ++digits;
     } else if (c != '-' && c != '{' && c != '}') {
@@ -57,8 +56,8 @@ class message_text {
   }
 
   template <std::integral T>
-    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
-  constexpr message_text& operator<<(T number) noexcept {
+  requires(!std::same_as<T, bool> && !std::same_as<T, char>) constexpr message_text& operator<<(
+      T number) noexcept {
     std::array<char, std::numeric_limits<T>::digits10 + 2> digits{};
     std::size_t at = digits.size();
     const bool negative = number < 0;

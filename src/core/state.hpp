@@ -12,36 +12,43 @@ enum class disposition : unsigned char { resolved, retry, manual };
 
 constexpr std::string_view to_text(state value) noexcept {
   switch (value) {
-    case state::available: return "available";
-    case state::claimed: return "claimed";
-    case state::retry: return "retry";
-    case state::manual: return "manual";
-    case state::resolved: return "resolved";
+    case state::available:
+      return "available";
+    case state::claimed:
+      return "claimed";
+    case state::retry:
+      return "retry";
+    case state::manual:
+      return "manual";
+    case state::resolved:
+      return "resolved";
   }
   return {};
 }
 
 constexpr std::string_view to_text(disposition value) noexcept {
   switch (value) {
-    case disposition::resolved: return "resolved";
-    case disposition::retry: return "retry";
-    case disposition::manual: return "manual";
+    case disposition::resolved:
+      return "resolved";
+    case disposition::retry:
+      return "retry";
+    case disposition::manual:
+      return "manual";
   }
   return {};
 }
 
 // Exact match only: no case folding, no trimming.
 constexpr std::optional<state> parse_state(std::string_view word) noexcept {
-  for (const state value : {state::available, state::claimed, state::retry, state::manual,
-                            state::resolved}) {
+  for (const state value :
+       {state::available, state::claimed, state::retry, state::manual, state::resolved}) {
     if (word == to_text(value)) return value;
   }
   return std::nullopt;
 }
 
 constexpr std::optional<disposition> parse_disposition(std::string_view word) noexcept {
-  for (const disposition value :
-       {disposition::resolved, disposition::retry, disposition::manual}) {
+  for (const disposition value : {disposition::resolved, disposition::retry, disposition::manual}) {
     if (word == to_text(value)) return value;
   }
   return std::nullopt;
@@ -50,9 +57,12 @@ constexpr std::optional<disposition> parse_disposition(std::string_view word) no
 // The state a target has after a settle with this disposition.
 constexpr state state_after(disposition value) noexcept {
   switch (value) {
-    case disposition::resolved: return state::resolved;
-    case disposition::retry: return state::retry;
-    case disposition::manual: return state::manual;
+    case disposition::resolved:
+      return state::resolved;
+    case disposition::retry:
+      return state::retry;
+    case disposition::manual:
+      return state::manual;
   }
   return state::manual;
 }

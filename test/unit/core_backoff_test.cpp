@@ -29,7 +29,8 @@ TEST(Backoff, is_at_most_five_minutes) {
   EXPECT_EQ(default_retry_delay(8, no_bits), 204'800'000);
   EXPECT_EQ(default_retry_delay(8, half_bits), 256 * one_second);
   EXPECT_EQ(default_retry_delay(8, all_bits), 300 * one_second);
-  for (const std::int32_t failures : {9, 10, 64, 1'000'000, std::numeric_limits<std::int32_t>::max()}) {
+  for (const std::int32_t failures :
+       {9, 10, 64, 1'000'000, std::numeric_limits<std::int32_t>::max()}) {
     for (const std::uint64_t bits : {no_bits, half_bits, all_bits}) {
       EXPECT_EQ(default_retry_delay(failures, bits), 300 * one_second);
     }

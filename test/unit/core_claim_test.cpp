@@ -42,7 +42,8 @@ TEST(ClaimIsValid, is_exact_at_both_ends) {
 }
 
 TEST(ClaimIsValid, no_infinite_or_extreme_time_is_valid_and_nothing_overflows) {
-  for (const instant clock : {instant_min, instant{-1}, instant{0}, now, instant_max - 1, instant_max}) {
+  for (const instant clock :
+       {instant_min, instant{-1}, instant{0}, now, instant_max - 1, instant_max}) {
     EXPECT_FALSE(claim_is_valid(clock, instant_max)) << clock;
     EXPECT_FALSE(claim_is_valid(clock, instant_min)) << clock;
   }

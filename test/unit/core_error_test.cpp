@@ -55,7 +55,8 @@ TEST(Error, long_texts_are_cut_at_a_character_boundary) {
 
 TEST(Error, a_code_that_is_no_sqlstate_becomes_internal_error) {
   EXPECT_STREQ(error("55P03", "m").sqlstate(), "55P03");
-  for (const char* bad : {"", "2202", "220233", "2202x", "22 23", static_cast<const char*>(nullptr)}) {
+  for (const char* bad :
+       {"", "2202", "220233", "2202x", "22 23", static_cast<const char*>(nullptr)}) {
     EXPECT_STREQ(error(bad, "m").sqlstate(), "XX000");
   }
 }

@@ -49,7 +49,9 @@ class Fence : public testing::Test {
   fence held;
 };
 
-TEST_F(Fence, holds_when_everything_matches) { EXPECT_EQ(check(), fence_result::holds); }
+TEST_F(Fence, holds_when_everything_matches) {
+  EXPECT_EQ(check(), fence_result::holds);
+}
 
 TEST_F(Fence, ends_exactly_at_expiry) {
   row.control.expires_at = now;
@@ -65,16 +67,17 @@ TEST_F(Fence, ends_exactly_at_expiry) {
 }
 
 TEST_F(Fence, every_state_but_claimed_is_fenced) {
-  for (const state st : {state::available, state::retry, state::manual, state::resolved,
-                         static_cast<state>(99)}) {
+  for (const state st :
+       {state::available, state::retry, state::manual, state::resolved, static_cast<state>(99)}) {
     row.control.st = st;
     EXPECT_EQ(check(), fence_result::fenced);
   }
 }
 
 TEST_F(Fence, the_version_is_exact) {
-  for (const std::int64_t version : {std::int64_t{0}, std::int64_t{41}, std::int64_t{43},
-                                     std::int64_t{-42}, std::int64_t{42} + (std::int64_t{1} << 32)}) {
+  for (const std::int64_t version :
+       {std::int64_t{0}, std::int64_t{41}, std::int64_t{43}, std::int64_t{-42},
+        std::int64_t{42} + (std::int64_t{1} << 32)}) {
     held.version = version;
     EXPECT_EQ(check(), fence_result::fenced) << version;
   }

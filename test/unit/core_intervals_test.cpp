@@ -24,8 +24,12 @@ constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
 constexpr std::int32_t int32_max = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t int32_min = std::numeric_limits<std::int32_t>::min();
 
-constexpr interval_parts us(std::int64_t microseconds) { return {microseconds, 0, 0}; }
-constexpr interval_parts days(std::int32_t count) { return {0, count, 0}; }
+constexpr interval_parts us(std::int64_t microseconds) {
+  return {microseconds, 0, 0};
+}
+constexpr interval_parts days(std::int32_t count) {
+  return {0, count, 0};
+}
 
 TEST(Length, adds_days_of_24_hours) {
   EXPECT_EQ(length_of(us(0), "x"), 0);
@@ -39,16 +43,25 @@ TEST(Length, adds_days_of_24_hours) {
 
 TEST(Length, refuses_months_of_either_sign) {
   for (const std::int32_t months : {1, -1, 12, int32_max, int32_min}) {
-    expect_refused([&] { length_of({one_second, 0, months}, "lease"); }, "22023",
-                   {"lease", "months", "days"});
+    expect_refused(
+        [&] {
+          length_of({one_second, 0, months}, "lease");
+        },
+        "22023", {"lease", "months", "days"});
   }
 }
 
 TEST(Length, refuses_infinity_of_either_sign) {
-  expect_refused([] { length_of({int64_max, int32_max, int32_max}, "lease"); }, "22023",
-                 {"lease must be finite"});
-  expect_refused([] { length_of({int64_min, int32_min, int32_min}, "lease"); }, "22023",
-                 {"lease must be finite"});
+  expect_refused(
+      [] {
+        length_of({int64_max, int32_max, int32_max}, "lease");
+      },
+      "22023", {"lease must be finite"});
+  expect_refused(
+      [] {
+        length_of({int64_min, int32_min, int32_min}, "lease");
+      },
+      "22023", {"lease must be finite"});
 }
 
 TEST(Length, refuses_what_does_not_fit) {
@@ -106,8 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         limits_of{ql3::check_lease, "lease", one_second, 5 * one_minute, "1 s to 5 min"},
         limits_of{ql3::check_retry_delay, "delay", 0, 5 * one_minute, "0 to 5 min"},
-        limits_of{ql3::check_max_hold, "max_hold", one_second, 3650 * one_day,
-                  "1 s to 3650 days"},
+        limits_of{ql3::check_max_hold, "max_hold", one_second, 3650 * one_day, "1 s to 3650 days"},
         limits_of{ql3::check_observe_after, "observe_after", one_second, 24 * one_hour,
                   "1 s to 24 h"},
         limits_of{ql3::check_older_than, "older_than", 1, 36500 * one_day, "1 us to 36500 days"}),
@@ -136,7 +148,8 @@ TEST(Length, property_accepted_means_exact) {
   for (int round = 0; round < 20000; ++round) {
     const int shift = static_cast<int>(random() % 64);
     const auto microseconds = static_cast<std::int64_t>(random()) >> shift;
-    const auto day = static_cast<std::int32_t>(static_cast<std::int64_t>(random()) >> (32 + shift / 2));
+    const auto day =
+        static_cast<std::int32_t>(static_cast<std::int64_t>(random()) >> (32 + shift / 2));
     const std::int32_t months = random() % 8 == 0 ? 1 : 0;
     const interval_parts value{microseconds, day, months};
     const long double exact =

@@ -108,7 +108,8 @@ TEST(Reason, must_say_something) {
 
 TEST(PageSize, is_1_to_128) {
   for (const int good : {1, 2, 16, 127, 128}) EXPECT_NO_THROW(ql3::check_page_size(good));
-  for (const int bad : {0, -1, 129, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
+  for (const int bad :
+       {0, -1, 129, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
     expect_refused([&] { ql3::check_page_size(bad); }, "22023",
                    {"page_size " + std::to_string(bad), "1 to 128"});
   }
@@ -134,7 +135,8 @@ TEST(ArrayLength, arrays_of_one_page_are_equally_long) {
 TEST(MaxFailures, is_1_to_a_million) {
   for (const int good : {1, 3, 1'000'000}) EXPECT_NO_THROW(ql3::check_max_failures(good));
   for (const int bad : {0, -1, 1'000'001}) {
-    expect_refused([&] { ql3::check_max_failures(bad); }, "22023", {"max_failures", "1 to 1000000"});
+    expect_refused([&] { ql3::check_max_failures(bad); }, "22023",
+                   {"max_failures", "1 to 1000000"});
   }
 }
 
@@ -158,9 +160,8 @@ TEST(Null, is_refused_by_name) {
 }
 
 TEST(Names, a_hostile_value_does_not_break_the_message) {
-  const auto refused = refusal_of([] {
-    ql3::check_owner("x\x1B]0;title\x07\xFF" + std::string(1000, 'y'));
-  });
+  const auto refused =
+      refusal_of([] { ql3::check_owner("x\x1B]0;title\x07\xFF" + std::string(1000, 'y')); });
   ASSERT_TRUE(refused.has_value());
   EXPECT_LT(std::string_view(refused->message()).size(), 120U);
   for (const char c : std::string_view(refused->message())) EXPECT_GE(c, ' ');

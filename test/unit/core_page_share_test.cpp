@@ -22,8 +22,8 @@ TEST(Share, nothing_of_nothing) {
   EXPECT_EQ(share(std::numeric_limits<int>::max(), 1), std::numeric_limits<int>::max());
 }
 
-// Every page size with every number of kinds: when all kinds have enough, the page is full, exactly,
-// and no two kinds differ by more than one.
+// Every page size with every number of kinds: when all kinds have enough, the page is full,
+// exactly, and no two kinds differ by more than one.
 TEST(Share, divides_every_page_fully_and_evenly) {
   for (int page = 1; page <= ql3::page_size_max; ++page) {
     for (int kinds = 1; kinds <= ql3::sources_max + 1; ++kinds) {

@@ -34,9 +34,7 @@ class target {
  public:
   explicit target(std::uint64_t seed) : random_(seed) {}
 
-  claimability look(instant clock, bool changed) const {
-    return judge(control_, clock, changed);
-  }
+  claimability look(instant clock, bool changed) const { return judge(control_, clock, changed); }
 
   std::optional<hand_out> claim(const std::string& owner, instant clock, std::int64_t lease,
                                 bool changed) {
@@ -70,7 +68,8 @@ class target {
 
   bool renew(const hand_out& held, instant clock, std::int64_t lease, std::int64_t max_hold) {
     if (!holds(held, clock)) return false;
-    if (ql3::hold_is_used_up(clock, lease, control_.expires_at, claimed_at_, max_hold)) return false;
+    if (ql3::hold_is_used_up(clock, lease, control_.expires_at, claimed_at_, max_hold))
+      return false;
     const instant before = control_.expires_at;
     control_.expires_at = ql3::renewed_expiry(clock, lease, before, claimed_at_, max_hold);
     EXPECT_GE(control_.expires_at, before);
@@ -138,7 +137,8 @@ TEST(Protocol, at_most_one_hand_out_ever_holds) {
         }
         case 2:
           if (!given.empty()) {
-            const hand_out& held = given[static_cast<std::size_t>(pick(static_cast<std::int64_t>(given.size())))];
+            const hand_out& held =
+                given[static_cast<std::size_t>(pick(static_cast<std::int64_t>(given.size())))];
             const auto how = static_cast<ql3::disposition>(pick(3));
             const auto before = one.control();
             if (one.settle(held, clock, how, pick(2) == 0 ? "running" : "")) {
@@ -184,7 +184,8 @@ TEST(Protocol, nothing_stays_stuck_longer_than_five_minutes) {
     control.has_expires = control.st == state::claimed;
     control.has_next = control.st == state::retry || control.st == state::resolved;
     const auto clock = static_cast<instant>(random() >> 8);
-    const auto near = static_cast<std::int64_t>(random() % (40 * 60 * 1'000'000ULL)) - 20 * ql3::one_minute;
+    const auto near =
+        static_cast<std::int64_t>(random() % (40ULL * 60 * 1'000'000)) - 20 * ql3::one_minute;
     const instant time = random() % 2 == 0 ? clock + near : static_cast<instant>(random());
     control.expires_at = time;
     control.next_claim_at = time;

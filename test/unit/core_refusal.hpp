@@ -23,7 +23,8 @@ inline std::optional<error> refusal_of(const std::function<void()>& body) {
   return std::nullopt;
 }
 
-// `body` must throw ql3::error with this SQLSTATE; each of `words` must stand in its message or hint.
+// `body` must throw ql3::error with this SQLSTATE; each of `words` must stand in its message or
+// hint.
 inline void expect_refused(const std::function<void()>& body, const char* sqlstate,
                            std::initializer_list<std::string_view> words = {}) {
   const std::optional<error> refused = refusal_of(body);

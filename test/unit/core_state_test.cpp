@@ -37,7 +37,8 @@ TEST(State, words_are_distinct_and_come_back) {
 }
 
 TEST(State, anything_else_is_no_state) {
-  for (const char* word : {"", "Available", "available ", " retry", "claime", "claimedx", "blind"}) {
+  for (const char* word :
+       {"", "Available", "available ", " retry", "claime", "claimedx", "blind"}) {
     EXPECT_EQ(ql3::parse_state(word), std::nullopt) << word;
   }
   EXPECT_EQ(to_text(static_cast<state>(99)), "");

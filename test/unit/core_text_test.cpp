@@ -33,12 +33,28 @@ TEST(Utf8, knows_characters_of_every_length_and_their_edges) {
 }
 
 TEST(Utf8, refuses_what_is_no_character) {
-  for (const std::string_view bad :
-       {""sv, "\x80"sv, "\xBF"sv, "\xC0\x80"sv, "\xC1\xBF"sv, "\xC2"sv, "\xC2\x41"sv,
-        "\xC2\xC2"sv, "\xE0\x9F\xBF"sv, "\xED\xA0\x80"sv, "\xED\xBF\xBF"sv, "\xE2\x82"sv,
-        "\xE2\x41\x80"sv, "\xE2\x82\x41"sv, "\xF0\x8F\xBF\xBF"sv, "\xF4\x90\x80\x80"sv,
-        "\xF5\x80\x80\x80"sv, "\xFF"sv, "\xF0\x9F\x92"sv, "\xF0\x9F\x41\xA9"sv,
-        "\xF0\x9F\x92\x41"sv, "\xF0\x41\x92\xA9"sv}) {
+  for (const std::string_view bad : {""sv,
+                                     "\x80"sv,
+                                     "\xBF"sv,
+                                     "\xC0\x80"sv,
+                                     "\xC1\xBF"sv,
+                                     "\xC2"sv,
+                                     "\xC2\x41"sv,
+                                     "\xC2\xC2"sv,
+                                     "\xE0\x9F\xBF"sv,
+                                     "\xED\xA0\x80"sv,
+                                     "\xED\xBF\xBF"sv,
+                                     "\xE2\x82"sv,
+                                     "\xE2\x41\x80"sv,
+                                     "\xE2\x82\x41"sv,
+                                     "\xF0\x8F\xBF\xBF"sv,
+                                     "\xF4\x90\x80\x80"sv,
+                                     "\xF5\x80\x80\x80"sv,
+                                     "\xFF"sv,
+                                     "\xF0\x9F\x92"sv,
+                                     "\xF0\x9F\x41\xA9"sv,
+                                     "\xF0\x9F\x92\x41"sv,
+                                     "\xF0\x41\x92\xA9"sv}) {
     EXPECT_EQ(utf8_character(bad, 0), 0U) << testing::PrintToString(std::string(bad));
   }
   EXPECT_EQ(utf8_character("a", 1), 0U);
@@ -59,7 +75,9 @@ TEST(CutText, cuts_before_the_character_that_does_not_fit) {
   EXPECT_EQ(cut_text("a\xC3\xA9z", 1), "a");
   EXPECT_EQ(cut_text("a\xC3\xA9z", 2), "a");
   EXPECT_EQ(cut_text("a\xC3\xA9z", 3), "a\xC3\xA9");
-  const std::string euro = "a\xE2\x82\xAC" "b";
+  const std::string euro =
+      "a\xE2\x82\xAC"
+      "b";
   EXPECT_EQ(cut_text(euro, 1), "a");
   EXPECT_EQ(cut_text(euro, 2), "a");
   EXPECT_EQ(cut_text(euro, 3), "a");
@@ -86,8 +104,8 @@ TEST(CutText, text_that_is_no_utf8_loses_nothing_more) {
 // Any text made of whole characters is cut to whole characters, never more than asked, and never
 // by more than one character too much.
 TEST(CutText, property_whole_characters_stay_whole) {
-  const std::string_view alphabet[] = {"a", "\xC3\xA9", "\xE2\x82\xAC", "\xE5\x85\xB3",
-                                       "\xF0\x9F\x98\x80", "\xCC\x81"};
+  const std::string_view alphabet[] = {
+      "a", "\xC3\xA9", "\xE2\x82\xAC", "\xE5\x85\xB3", "\xF0\x9F\x98\x80", "\xCC\x81"};
   std::mt19937_64 random(20260901);
   for (int round = 0; round < 2000; ++round) {
     std::string text;
@@ -112,8 +130,9 @@ TEST(MessageText, joins_texts_and_numbers) {
 
 TEST(MessageText, writes_the_extreme_numbers) {
   message_text<200> text;
-  text << std::numeric_limits<std::int64_t>::min() << " " << std::numeric_limits<std::int64_t>::max()
-       << " " << std::numeric_limits<std::uint64_t>::max() << " "
+  text << std::numeric_limits<std::int64_t>::min() << " "
+       << std::numeric_limits<std::int64_t>::max() << " "
+       << std::numeric_limits<std::uint64_t>::max() << " "
        << std::numeric_limits<std::int32_t>::min() << " " << 0 << " "
        << std::numeric_limits<std::int16_t>::min();
   EXPECT_EQ(text.view(),
@@ -122,7 +141,9 @@ TEST(MessageText, writes_the_extreme_numbers) {
 
 TEST(MessageText, is_a_prefix_when_full_and_always_terminated) {
   message_text<6> text;
-  text << "abc" << "def" << "g";
+  text << "abc"
+       << "def"
+       << "g";
   EXPECT_STREQ(text.c_str(), "abcde");
   EXPECT_TRUE(text.was_cut());
 
@@ -138,7 +159,9 @@ TEST(MessageText, is_a_prefix_when_full_and_always_terminated) {
 
 TEST(MessageText, is_cut_between_characters_and_takes_nothing_after_the_cut) {
   message_text<6> text;
-  text << "abcd" << "\xC3\xA9" << "z";
+  text << "abcd"
+       << "\xC3\xA9"
+       << "z";
   EXPECT_STREQ(text.c_str(), "abcd");
   EXPECT_TRUE(text.was_cut());
 }
