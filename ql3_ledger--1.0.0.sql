@@ -50,7 +50,7 @@ CREATE TABLE ql3_ledger.run_attempts (
     WHEN 'succeeded' THEN started_at IS NOT NULL
     ELSE true END),
   CONSTRAINT run_attempts_ended CHECK ((ended_at IS NULL) = (status IN ('starting', 'running')))
-) WITH (fillfactor = 80);
+);
 
 CREATE UNIQUE INDEX run_attempts_one_open ON ql3_ledger.run_attempts (run_id)
   WHERE status IN ('starting', 'running');
@@ -595,6 +595,18 @@ COMMENT ON FUNCTION ql3_ledger.revoke_worker(regrole) IS
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ql3_ledger FROM PUBLIC;
 
+-- DROP EXTENSION ql3_ledger leaves the kinds attached to views that are gone; only those are replaced.
+DO $$
+DECLARE
+  left_over text;
+BEGIN
+  FOR left_over IN SELECT s.kind FROM ql3.recovery_sources AS s
+    WHERE s.attached AND s.relation_schema = 'ql3_ledger'
+      AND s.relation_name IN ('lost_attempts', 'lost_runs')
+  LOOP
+    PERFORM ql3.ql3_detach_source(left_over);
+  END LOOP;
+END $$;
 SELECT ql3.ql3_attach_source('attempt', 'ql3_ledger.lost_attempts',
                              'ql3_ledger.attempt_lost(text,text,jsonb)');
 SELECT ql3.ql3_attach_source('run', 'ql3_ledger.lost_runs',
