@@ -63,8 +63,7 @@ enum class claimability : unsigned char { claimable, held, waiting, parked };
 constexpr claimability judge(const control_view& control, instant clock,
                              bool facts_changed) noexcept {
   switch (control.st) {
-    case state::available:
-      return claimability::claimable;
+    case state::available: return claimability::claimable;
     case state::claimed:
       return control.has_expires && claim_is_valid(clock, control.expires_at)
                  ? claimability::held
@@ -74,8 +73,7 @@ constexpr claimability judge(const control_view& control, instant clock,
       return !facts_changed && control.has_next && is_within_reach(clock, control.next_claim_at)
                  ? claimability::waiting
                  : claimability::claimable;
-    case state::manual:
-      return claimability::parked;
+    case state::manual: return claimability::parked;
   }
   return claimability::parked;
 }

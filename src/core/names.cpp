@@ -8,12 +8,8 @@ namespace ql3 {
 namespace {
 
 // Not <cctype>: those follow the locale of the process.
-constexpr bool is_lower(char c) noexcept {
-  return c >= 'a' && c <= 'z';
-}
-constexpr bool is_digit(char c) noexcept {
-  return c >= '0' && c <= '9';
-}
+constexpr bool is_lower(char c) noexcept { return c >= 'a' && c <= 'z'; }
+constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 constexpr bool is_alphanumeric(char c) noexcept {
   return is_lower(c) || (c >= 'A' && c <= 'Z') || is_digit(c);
 }
@@ -82,9 +78,7 @@ void check_owner(std::string_view value, std::string_view argument) {
               "digit");
 }
 
-void check_kind(std::string_view value, std::string_view argument) {
-  check_word(value, argument);
-}
+void check_kind(std::string_view value, std::string_view argument) { check_word(value, argument); }
 
 void check_verdict(std::string_view value, std::string_view argument) {
   check_word(value, argument);

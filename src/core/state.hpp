@@ -12,28 +12,20 @@ enum class disposition : unsigned char { resolved, retry, manual };
 
 constexpr std::string_view to_text(state value) noexcept {
   switch (value) {
-    case state::available:
-      return "available";
-    case state::claimed:
-      return "claimed";
-    case state::retry:
-      return "retry";
-    case state::manual:
-      return "manual";
-    case state::resolved:
-      return "resolved";
+    case state::available: return "available";
+    case state::claimed: return "claimed";
+    case state::retry: return "retry";
+    case state::manual: return "manual";
+    case state::resolved: return "resolved";
   }
   return {};
 }
 
 constexpr std::string_view to_text(disposition value) noexcept {
   switch (value) {
-    case disposition::resolved:
-      return "resolved";
-    case disposition::retry:
-      return "retry";
-    case disposition::manual:
-      return "manual";
+    case disposition::resolved: return "resolved";
+    case disposition::retry: return "retry";
+    case disposition::manual: return "manual";
   }
   return {};
 }
@@ -57,12 +49,9 @@ constexpr std::optional<disposition> parse_disposition(std::string_view word) no
 // The state a target has after a settle with this disposition.
 constexpr state state_after(disposition value) noexcept {
   switch (value) {
-    case disposition::resolved:
-      return state::resolved;
-    case disposition::retry:
-      return state::retry;
-    case disposition::manual:
-      return state::manual;
+    case disposition::resolved: return state::resolved;
+    case disposition::retry: return state::retry;
+    case disposition::manual: return state::manual;
   }
   return state::manual;
 }

@@ -163,6 +163,10 @@ TEST(Failures, park_at_the_limit_and_never_without_one) {
   EXPECT_TRUE(ql3::exhausted(1, 1));
   EXPECT_FALSE(ql3::exhausted(0, 1));
   EXPECT_FALSE(ql3::exhausted(1'000'000, std::nullopt));
+  // A limit that was taken away leaves its old number behind in the storage.
+  std::optional<std::int32_t> removed = 1;
+  removed.reset();
+  EXPECT_FALSE(ql3::exhausted(5, removed));
   EXPECT_TRUE(ql3::exhausted(ql3::add_failure(1'000'000), ql3::failure_count_max));
 }
 

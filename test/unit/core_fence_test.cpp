@@ -49,9 +49,7 @@ class Fence : public testing::Test {
   fence held;
 };
 
-TEST_F(Fence, holds_when_everything_matches) {
-  EXPECT_EQ(check(), fence_result::holds);
-}
+TEST_F(Fence, holds_when_everything_matches) { EXPECT_EQ(check(), fence_result::holds); }
 
 TEST_F(Fence, ends_exactly_at_expiry) {
   row.control.expires_at = now;

@@ -24,12 +24,8 @@ constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
 constexpr std::int32_t int32_max = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t int32_min = std::numeric_limits<std::int32_t>::min();
 
-constexpr interval_parts us(std::int64_t microseconds) {
-  return {microseconds, 0, 0};
-}
-constexpr interval_parts days(std::int32_t count) {
-  return {0, count, 0};
-}
+constexpr interval_parts us(std::int64_t microseconds) { return {microseconds, 0, 0}; }
+constexpr interval_parts days(std::int32_t count) { return {0, count, 0}; }
 
 TEST(Length, adds_days_of_24_hours) {
   EXPECT_EQ(length_of(us(0), "x"), 0);

@@ -1,0 +1,54 @@
+#include "audit.hpp"
+
+#include "session.hpp"
+
+namespace ql3::pg {
+
+namespace {
+
+constexpr std::uint16_t audit_space = 0x716e;
+
+constinit statement last_event{"SELECT event_id, digest FROM ql3.audit_events ORDER BY event_id DESC LIMIT 1"};
+
+constinit statement insert_event{
+    "INSERT INTO ql3.audit_events (event_id, at, actor, role_set, action, kind, id, reason, before, after,"
+    "  previous_digest, digest)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::pg_catalog.jsonb, $10::pg_catalog.jsonb, $11, $12)",
+    INT8OID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, BYTEAOID, BYTEAOID};
+
+std::string_view role_name(Oid role) {
+  char* const name = call([&] { return GetUserNameFromId(role, true); });
+  return name == nullptr ? std::string_view("(dropped role)") : std::string_view(name);
+}
+
+}  // namespace
+
+void audit(const audited_act& act) {
+  call([] {
+    LOCKTAG tag;
+    SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, 0, audit_space);
+    (void)LockAcquire(&tag, ExclusiveLock, false, false);
+  });
+  std::int64_t id = 1;
+  unsigned char previous[digest_size] = {};
+  {
+    rows const last = last_event.run(params());
+    if (!last.empty()) {
+      id = last.number(0, 1) + 1;
+      std::string_view const digest = text_of(last.datum(0, 2));
+      std::memcpy(previous, digest.data(), digest_size);
+    }
+  }
+  instant const at = clock_now();
+  std::string_view const actor = role_name(GetSessionUserId());
+  std::string_view const role = role_name(GetOuterUserId());
+  request_bytes bytes;
+  bytes.add(std::string_view(reinterpret_cast<const char*>(previous), digest_size)).add(id).add(at).add(actor).add(role)
+      .add(act.action).add(act.kind).add(act.id).add(act.reason).add(act.before).add(act.after);
+  unsigned char digest[digest_size];
+  bytes.digest(digest);
+  insert_event.write(params().number(id).time(at).text(actor).text(role).text(act.action).text(act.kind).text(act.id)
+                         .text(act.reason).text(act.before).text(act.after).digest(previous).digest(digest));
+}
+
+}  // namespace ql3::pg

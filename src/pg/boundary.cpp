@@ -1,0 +1,86 @@
+#include "boundary.hpp"
+
+namespace ql3::pg {
+
+namespace {
+
+// Used when copying an error runs out of memory: nothing here is allocated.
+ErrorData out_of_memory_error() noexcept {
+  ErrorData data{};
+  data.elevel = ERROR;
+  data.sqlerrcode = ERRCODE_OUT_OF_MEMORY;
+  data.message = const_cast<char*>("out of memory");
+  return data;
+}
+
+int encode(const char* code) noexcept {
+  return MAKE_SQLSTATE(code[0], code[1], code[2], code[3], code[4]);
+}
+
+void copy(char (&to)[512], const char* from) noexcept { strlcpy(to, from == nullptr ? "" : from, sizeof to); }
+
+}  // namespace
+
+ErrorData* take_server_error(MemoryContext context) noexcept {
+  static ErrorData exhausted;
+  MemoryContextSwitchTo(context);
+  stack_keeper keeper;
+  sigjmp_buf landing;
+  ErrorData* volatile copied = nullptr;
+  if (sigsetjmp(landing, 0) == 0) {
+    PG_exception_stack = &landing;
+    copied = CopyErrorData();
+  } else {
+    exhausted = out_of_memory_error();
+    copied = &exhausted;
+  }
+  keeper.restore();
+  MemoryContextSwitchTo(context);
+  FlushErrorState();
+  return copied;
+}
+
+void keep(failure& slot, const error& thrown) noexcept {
+  strlcpy(slot.sqlstate, thrown.sqlstate(), sizeof slot.sqlstate);
+  copy(slot.message, thrown.message());
+  copy(slot.detail, thrown.detail());
+  copy(slot.hint, thrown.hint());
+}
+
+void keep(failure& slot, const char* sqlstate, const char* message) noexcept {
+  strlcpy(slot.sqlstate, sqlstate, sizeof slot.sqlstate);
+  copy(slot.message, message);
+}
+
+void raise(const failure& slot) {
+  if (slot.server != nullptr) ReThrowError(slot.server);
+  ereport(ERROR, (errcode(encode(slot.sqlstate)), errmsg_internal("%s", slot.message),
+                  slot.detail[0] != '\0' ? errdetail_internal("%s", slot.detail) : 0,
+                  slot.hint[0] != '\0' ? errhint("%s", slot.hint) : 0));
+  pg_unreachable();
+}
+
+bool must_pass(const ErrorData* data) noexcept {
+  switch (data->sqlerrcode) {
+    case ERRCODE_QUERY_CANCELED:
+    case ERRCODE_ADMIN_SHUTDOWN:
+    case ERRCODE_CRASH_SHUTDOWN:
+    case ERRCODE_CANNOT_CONNECT_NOW:
+    case ERRCODE_DATABASE_DROPPED:
+    case ERRCODE_IDLE_SESSION_TIMEOUT:
+      return true;
+    default:
+      return data->elevel > ERROR;
+  }
+}
+
+void warn(const char* sqlstate, std::string_view message, std::string_view hint) {
+  call([&] {
+    ereport(WARNING,
+            (errcode(encode(sqlstate)),
+             errmsg_internal("%.*s", static_cast<int>(message.size()), message.data()),
+             hint.empty() ? 0 : errhint("%.*s", static_cast<int>(hint.size()), hint.data())));
+  });
+}
+
+}  // namespace ql3::pg

@@ -1,0 +1,176 @@
+// The boundary between C++ and the server (docs/boundary.md).
+//
+// enter()  : the server calls C++. No C++ exception leaves it; an error keeps its SQLSTATE, detail and hint.
+// call()   : C++ calls the server. A server error becomes a pg_error exception after the longjmp has landed.
+// discard(): runs a body in an internal subtransaction that is always rolled back; the only place that may
+//            absorb a server error.
+//
+// Invariants:
+//  - between sigsetjmp and the server call there is no object with a destructor: a leaf handed to call() holds
+//    PODs and references only, so the longjmp skips C frames and nothing else;
+//  - the exception is thrown from the frame in which the longjmp landed, so C++ frames unwind normally;
+//  - ereport happens only after every catch block was left, from a frame that holds PODs only.
+#pragma once
+
+#include "server.hpp"
+
+#include <csetjmp>
+
+namespace ql3::pg {
+
+// A server error on its way through C++ frames. The copy lives in the memory context that was current when
+// call() was entered and dies with it; enter() re-raises it whole.
+struct pg_error {
+  ErrorData* data;
+};
+
+// Copies the error that has just landed and clears the server's error state. Needs a context that is not
+// ErrorContext. Never fails: where the copy itself runs out of memory, a static out-of-memory error is returned.
+ErrorData* take_server_error(MemoryContext context) noexcept;
+
+// Puts PG_exception_stack and error_context_stack back, also when a leaf throws (which it must not do).
+class stack_keeper {
+ public:
+  stack_keeper() noexcept
+      : exception_stack_(PG_exception_stack), context_stack_(error_context_stack) {}
+  ~stack_keeper() noexcept { restore(); }
+  stack_keeper(const stack_keeper&) = delete;
+  stack_keeper& operator=(const stack_keeper&) = delete;
+  void restore() noexcept {
+    PG_exception_stack = exception_stack_;
+    error_context_stack = context_stack_;
+  }
+
+ private:
+  sigjmp_buf* exception_stack_;
+  ErrorContextCallback* context_stack_;
+};
+
+template <class Leaf>
+[[gnu::noinline]] auto call(Leaf&& leaf) -> std::invoke_result_t<Leaf&> {
+  using result = std::invoke_result_t<Leaf&>;
+  static_assert(std::is_trivially_destructible_v<std::remove_reference_t<Leaf>>,
+                "a leaf may capture references and PODs only");
+  static_assert(std::is_void_v<result> || std::is_trivially_destructible_v<result>,
+                "the result of a server call must be trivially destructible");
+  stack_keeper keeper;
+  MemoryContext const context = CurrentMemoryContext;
+  sigjmp_buf landing;
+  if (sigsetjmp(landing, 0) == 0) {
+    PG_exception_stack = &landing;
+    return leaf();
+  }
+  keeper.restore();
+  throw pg_error{take_server_error(context)};
+}
+
+// What enter() carries out of its catch block: PODs only.
+struct failure {
+  ErrorData* server;
+  char sqlstate[6];
+  char message[512];
+  char detail[512];
+  char hint[512];
+};
+
+void keep(failure& slot, const error& thrown) noexcept;
+void keep(failure& slot, const char* sqlstate, const char* message) noexcept;
+[[noreturn]] void raise(const failure& slot);
+
+template <class Body>
+Datum enter(FunctionCallInfo fcinfo, Body body) {
+  failure slot{};
+  try {
+    return body(fcinfo);
+  } catch (const pg_error& thrown) {
+    slot.server = thrown.data;
+  } catch (const error& thrown) {
+    keep(slot, thrown);
+  } catch (const std::bad_alloc&) {
+    keep(slot, sqlstate::out_of_memory, "out of memory");
+  } catch (const std::exception& thrown) {
+    keep(slot, sqlstate::internal_error, thrown.what());
+  } catch (...) {
+    keep(slot, sqlstate::internal_error, "unknown C++ exception");
+  }
+  raise(slot);
+}
+
+// True for errors that must never be absorbed: the user's cancel, timeouts of the session, shutdown.
+bool must_pass(const ErrorData* data) noexcept;
+
+// Runs `body` in an internal subtransaction that is always rolled back, and answers the server error it raised, or
+// nullptr. A cancel or shutdown is re-thrown, as is every C++ exception; the subtransaction is rolled back first.
+// `body` must copy what it needs into the context that was current at the call: nothing else survives.
+template <class Body>
+ErrorData* discard(Body&& body) {
+  MemoryContext const context = CurrentMemoryContext;
+  ResourceOwner const owner = CurrentResourceOwner;
+  call([=] {
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(context);
+  });
+  auto roll_back = [=] {
+    RollbackAndReleaseCurrentSubTransaction();
+    MemoryContextSwitchTo(context);
+    CurrentResourceOwner = owner;
+  };
+  ErrorData* raised = nullptr;
+  try {
+    body();
+  } catch (const pg_error& thrown) {
+    raised = thrown.data;
+  } catch (...) {
+    call(roll_back);
+    throw;
+  }
+  call(roll_back);
+  if (raised != nullptr && must_pass(raised)) throw pg_error{raised};
+  return raised;
+}
+
+// Runs `body` in an internal subtransaction that is kept when it answers true and rolled back when it answers false.
+// An error rolls back and goes on to the caller.
+template <class Body>
+void keep_if(Body&& body) {
+  MemoryContext const context = CurrentMemoryContext;
+  ResourceOwner const owner = CurrentResourceOwner;
+  call([=] {
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(context);
+  });
+  bool kept = false;
+  try {
+    kept = body();
+  } catch (...) {
+    call([=] {
+      RollbackAndReleaseCurrentSubTransaction();
+      MemoryContextSwitchTo(context);
+      CurrentResourceOwner = owner;
+    });
+    throw;
+  }
+  call([=] {
+    if (kept) ReleaseCurrentSubTransaction();
+    else RollbackAndReleaseCurrentSubTransaction();
+    MemoryContextSwitchTo(context);
+    CurrentResourceOwner = owner;
+  });
+}
+
+inline void check_for_interrupts() {
+  if (InterruptPending) call([] { CHECK_FOR_INTERRUPTS(); });
+}
+
+// A notice below ERROR. It may allocate and so may fail: always guarded.
+void warn(const char* sqlstate, std::string_view message, std::string_view hint = {});
+
+}  // namespace ql3::pg
+
+// The C shell of one SQL function. BODY is `Datum name(FunctionCallInfo)` in namespace ql3::pg.
+#define QL3_FUNCTION(SQL_NAME, BODY)                                                        \
+  extern "C" {                                                                              \
+  _Pragma("GCC visibility push(default)") PG_FUNCTION_INFO_V1(SQL_NAME);                    \
+  Datum SQL_NAME(PG_FUNCTION_ARGS) { return ::ql3::pg::enter(fcinfo, BODY); }               \
+  _Pragma("GCC visibility pop")                                                             \
+  }

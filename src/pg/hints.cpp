@@ -1,0 +1,140 @@
+#include "hints.hpp"
+
+namespace ql3::pg {
+
+namespace {
+
+constexpr int slot_count = sources_max;
+constexpr char area_name[] = "ql3 hints";
+
+struct slot {
+  Oid database;
+  std::int64_t generation;
+  std::uint64_t used;  // for eviction: the slot used longest ago gives way
+  instant swept_at;
+  bool seeded;
+  char kind[kind_max + 1];
+  place places[2];
+};
+
+// Standard layout, no pointers: mapped by every backend.
+struct area {
+  LWLock lock;
+  std::uint64_t clock;
+  slot slots[slot_count];
+};
+static_assert(std::is_standard_layout_v<area> && std::is_trivially_default_constructible_v<area> && std::is_trivially_copyable_v<slot>);
+// The server keeps about 100 kB of shared memory for those who come after its start; we take less than half.
+static_assert(sizeof(area) < 48 * 1024);
+
+constinit area private_area{};  // used when the server has no shared memory left to give: hints of this backend alone
+constinit area* mapped = nullptr;
+bool is_private = false;
+
+void initialise(area* fresh) noexcept {
+  memset(static_cast<void*>(fresh), 0, sizeof(area));
+}
+
+// Maps the area. Asking for shared memory can fail for want of it, and that must not fail a claim.
+void map_area() {
+  if (mapped != nullptr) return;
+  area* found = nullptr;
+  ErrorData* refused = discard([&] {
+    found = call([] {
+      bool existed = false;
+      LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+      auto* shared = static_cast<area*>(ShmemInitStruct(area_name, sizeof(area), &existed));
+      if (!existed) {
+        initialise(shared);
+        LWLockInitialize(&shared->lock, LWLockNewTrancheId());
+      }
+      LWLockRelease(AddinShmemInitLock);
+      LWLockRegisterTranche(shared->lock.tranche, area_name);
+      return shared;
+    });
+  });
+  if (refused == nullptr) {
+    mapped = found;
+    return;
+  }
+  initialise(&private_area);
+  mapped = &private_area;
+  is_private = true;
+}
+
+// Holds the area's lock. Between construction and destruction nothing may fail.
+class guard {
+ public:
+  guard() {
+    map_area();
+    if (!is_private) call([] { LWLockAcquire(&mapped->lock, LW_EXCLUSIVE); });
+  }
+  ~guard() noexcept {
+    if (!is_private) LWLockRelease(&mapped->lock);
+  }
+  guard(const guard&) = delete;
+  guard& operator=(const guard&) = delete;
+};
+
+slot& slot_of(std::string_view kind, std::int64_t generation) noexcept {
+  slot* found = nullptr;
+  slot* oldest = &mapped->slots[0];
+  for (slot& each : mapped->slots) {
+    if (each.database == MyDatabaseId && kind == each.kind) {
+      found = &each;
+      break;
+    }
+    if (each.used < oldest->used) oldest = &each;
+  }
+  if (found == nullptr || found->generation != generation) {
+    if (found == nullptr) found = oldest;
+    memset(static_cast<void*>(found), 0, sizeof(slot));
+    found->database = MyDatabaseId;
+    found->generation = generation;
+    memcpy(found->kind, kind.data(), kind.size());
+  }
+  found->used = ++mapped->clock;
+  return *found;
+}
+
+}  // namespace
+
+place place::of(instant lost_at, std::string_view id) noexcept {
+  place made{};
+  made.lost_at = lost_at;
+  made.size = static_cast<std::uint16_t>(id.size() > id_max ? id_max : id.size());
+  std::memcpy(made.id, id.data(), made.size);
+  return made;
+}
+
+place read_place(std::string_view kind, std::int64_t generation, walk which) {
+  guard locked;
+  return slot_of(kind, generation).places[static_cast<int>(which)];
+}
+
+bool move_place(std::string_view kind, std::int64_t generation, walk which, const place& from, const place& to) {
+  guard locked;
+  place& present = slot_of(kind, generation).places[static_cast<int>(which)];
+  if (!(present == from)) return false;
+  present = to;
+  return true;
+}
+
+bool take_sweep_turn(std::string_view kind, std::int64_t generation, instant clock, std::int64_t period) {
+  guard locked;
+  slot& present = slot_of(kind, generation);
+  // A clock that stepped back must not stop the sweep.
+  if (present.swept_at <= clock && clock - present.swept_at < period) return false;
+  present.swept_at = clock;
+  return true;
+}
+
+bool needs_seed(std::string_view kind, std::int64_t generation) {
+  guard locked;
+  slot& present = slot_of(kind, generation);
+  if (present.seeded) return false;
+  present.seeded = true;
+  return true;
+}
+
+}  // namespace ql3::pg

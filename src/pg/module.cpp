@@ -1,0 +1,15 @@
+// The library's entry points for the server.
+#include "session.hpp"
+#include "source_plans.hpp"
+
+extern "C" {
+#pragma GCC visibility push(default)
+PG_MODULE_MAGIC;
+void _PG_init(void);
+#pragma GCC visibility pop
+
+void _PG_init(void) {
+  ql3::pg::define_settings();
+  ql3::pg::watch_relations();
+}
+}

@@ -1,0 +1,87 @@
+// ql3_renew, ql3_renew_page and ql3_give_back.
+#include "session.hpp"
+#include "target_results.hpp"
+
+namespace ql3::pg {
+
+namespace {
+
+constexpr std::string_view fenced = "fenced";
+
+std::string_view renew_one(const claim_name& name, std::int64_t lease) {
+  fenced_claim const found = lock_claim(name);
+  if (!found.holds) return fenced;
+  const locked_control& row = *found.row;
+  std::optional<source> const from = source_of(name.kind);
+  std::optional<std::int64_t> const max_hold = from ? from->max_hold : std::nullopt;
+  instant const old_expiry = row.control.expires_at;
+  if (hold_is_used_up(found.clock, lease, old_expiry, *row.claimed_at, max_hold)) return fenced;
+  instant const expiry = renewed_expiry(found.clock, lease, old_expiry, *row.claimed_at, max_hold);
+  if (expiry == old_expiry) return "renewed";
+  // The due key moves only when it comes near: most renewals then write no index entry. It never lies after the
+  // expiry, so a takeover is never late for it.
+  std::optional<instant> due;
+  if (row.due_at && *row.due_at - found.clock <= lease / 2) due = expiry;
+  extend_claim(name.kind, name.id, expiry, due);
+  return "renewed";
+}
+
+std::string_view give_back_one(const claim_name& name) {
+  fenced_claim const found = lock_claim(name);
+  unsigned char request[digest_size];
+  request_of("give_back", name).digest(request);
+  if (!found.holds) return repeated(found, request).value_or(fenced);
+  constexpr std::string_view word = "released";
+  end_claim(name.kind, name.id,
+            {state::available, {}, found.clock, found.row->control.failure_count, request, word, {}});
+  return word;
+}
+
+Datum renew(FunctionCallInfo fcinfo) {
+  require_writable("ql3_renew");
+  arguments const given(fcinfo);
+  token with;
+  claim_name const name = read_claim(given, with);
+  std::int64_t const lease = check_lease(given.length(5, "lease"));
+  return text_datum(in_session([&] {
+    bound_transaction();
+    return renew_one(name, lease);
+  }));
+}
+
+template <class One>
+Datum for_page(FunctionCallInfo fcinfo, const arguments& given, One&& one) {
+  claim_page_names page;
+  read_claim_page(given, page);
+  result_set result(fcinfo);
+  in_session([&] {
+    bound_transaction();
+    bounded<std::string_view> answers(page.names.size());
+    for (int at : page.by_key) {
+      check_for_interrupts();
+      answers[at] = one(page.names[at]);
+    }
+    add_target_results(result, page, answers);
+  });
+  return Datum(0);
+}
+
+Datum renew_page(FunctionCallInfo fcinfo) {
+  require_writable("ql3_renew_page");
+  arguments const given(fcinfo);
+  std::int64_t const lease = check_lease(given.length(5, "lease"));
+  return for_page(fcinfo, given, [&](const claim_name& name) { return renew_one(name, lease); });
+}
+
+Datum give_back(FunctionCallInfo fcinfo) {
+  require_writable("ql3_give_back");
+  return for_page(fcinfo, arguments(fcinfo), [](const claim_name& name) { return give_back_one(name); });
+}
+
+}  // namespace
+
+}  // namespace ql3::pg
+
+QL3_FUNCTION(ql3_renew, ql3::pg::renew)
+QL3_FUNCTION(ql3_renew_page, ql3::pg::renew_page)
+QL3_FUNCTION(ql3_give_back, ql3::pg::give_back)

@@ -1,0 +1,171 @@
+#include "session.hpp"
+
+extern "C" {
+#include "jit/jit.h"
+#include "optimizer/cost.h"
+#include "optimizer/planmain.h"
+#include "storage/proc.h"
+#include "utils/plancache.h"
+}
+
+namespace ql3::pg {
+
+namespace {
+
+constexpr int lock_wait_max_ms = 1000;
+int claim_transaction_timeout_ms = 5000;
+bool prepare_refused = false;
+
+struct setting {
+  const char* name;
+  const char* value;
+};
+
+// jit goes with the enable_* switches: they add 1e10 to a plan's cost, which would start the compiler.
+constexpr setting pins[] = {
+    {"enable_seqscan", "off"},        {"enable_sort", "off"},
+    {"enable_bitmapscan", "off"},     {"enable_indexscan", "on"},
+    {"enable_indexonlyscan", "on"},   {"enable_nestloop", "on"},
+    {"enable_incremental_sort", "on"}, {"jit", "off"},
+    {"max_parallel_workers_per_gather", "0"}, {"plan_cache_mode", "force_generic_plan"},
+};
+
+void set_local(const char* name, const char* value, GucAction action) {
+  (void)set_config_option(name, value, PGC_SUSET, PGC_S_SESSION, action, true, 0, false);
+}
+
+// A setting in milliseconds where 0 means "none": tightened to `limit`, never loosened.
+void tighten(const char* name, int current, int limit, GucAction action) {
+  if (current > 0 && current <= limit) return;
+  char value[16];
+  pg_snprintf(value, sizeof value, "%d", limit);
+  set_local(name, value, action);
+}
+
+void on_transaction_event(XactEvent event, void*) {
+  switch (event) {
+    case XACT_EVENT_PRE_PREPARE:
+      if (prepare_refused)
+        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                        errmsg("cannot PREPARE a transaction that called ql3"),
+                        errhint("Commit it: a claim is short and counts from its own commit.")));
+      break;
+    case XACT_EVENT_COMMIT:
+    case XACT_EVENT_ABORT:
+      prepare_refused = false;
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+session::session() {
+  level_ = call([] {
+    if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "ql3 could not connect to SPI");
+    int level = NewGUCNestLevel();
+    tighten("lock_timeout", LockTimeout, lock_wait_max_ms, GUC_ACTION_SAVE);
+    return level;
+  });
+  pin();
+}
+
+void session::pin() {
+  pinned_level_ = call([] {
+    int level = NewGUCNestLevel();
+    for (const setting& each : pins) set_local(each.name, each.value, GUC_ACTION_SAVE);
+    return level;
+  });
+}
+
+void session::unpin() {
+  call([&] { AtEOXact_GUC(true, pinned_level_); });
+}
+
+void session::finish() {
+  call([&] {
+    AtEOXact_GUC(true, level_);
+    SPI_finish();
+  });
+}
+
+void require_writable(const char* what) {
+  if (RecoveryInProgress())
+    throw error(sqlstate::read_only_transaction, (message_text<256>() << "cannot execute " << what << "() during recovery").view(),
+                "Connect to the primary; target_session_attrs=read-write finds it.");
+  if (XactReadOnly)
+    throw error(sqlstate::read_only_transaction,
+                (message_text<256>() << "cannot execute " << what << "() in a read-only transaction").view());
+}
+
+void require_read_committed(const char* what) {
+  if (!IsolationUsesXactSnapshot()) return;
+  throw error(sqlstate::invalid_transaction_state,
+              (message_text<256>() << what << "() needs isolation level read committed, not "
+                           << (XactIsoLevel == XACT_SERIALIZABLE ? "serializable" : "repeatable read"))
+                  .view(),
+              "SET TRANSACTION ISOLATION LEVEL READ COMMITTED before the first statement, or call it outside a "
+              "transaction block.");
+}
+
+void bound_transaction() {
+  int const limit = claim_transaction_timeout_ms;
+  if (limit == 0) return;
+  call([&] {
+    tighten("idle_in_transaction_session_timeout", IdleInTransactionSessionTimeout, limit, GUC_ACTION_LOCAL);
+#if PG_VERSION_NUM >= 170000
+    // When one is armed already, a plain SET LOCAL neither re-arms it nor leaves the idle timer on.
+    if (TransactionTimeout == 0 || TransactionTimeout > limit) {
+      set_local("transaction_timeout", "0", GUC_ACTION_LOCAL);
+      tighten("transaction_timeout", 0, limit, GUC_ACTION_LOCAL);
+    }
+#else
+    // Without a transaction timeout a busy claimer is bounded statement by statement.
+    tighten("statement_timeout", StatementTimeout, limit, GUC_ACTION_LOCAL);
+#endif
+  });
+}
+
+void refuse_prepare() { prepare_refused = true; }
+
+std::int64_t transaction_mark(bool assign) {
+  std::uint64_t const id = assign ? call([] { return U64FromFullTransactionId(GetTopFullTransactionId()); })
+                                  : U64FromFullTransactionId(GetTopFullTransactionIdIfAny());
+  if (id == 0) return 0;
+  std::uint64_t const parts[2] = {id, GetSystemIdentifier()};
+  std::int64_t const mark = static_cast<std::int64_t>(
+      hash_bytes_extended(reinterpret_cast<const unsigned char*>(parts), sizeof parts, 0x716c33));
+  return mark == 0 ? 1 : mark;
+}
+
+std::uint32_t live_timeline() {
+#if PG_VERSION_NUM >= 150000
+  return GetWALInsertionTimeLine();
+#else
+  (void)RecoveryInProgress();
+  return ThisTimeLineID;
+#endif
+}
+
+std::uint64_t random_bits() {
+  std::uint64_t bits = 0;
+  if (!pg_strong_random(&bits, sizeof bits)) throw error(sqlstate::internal_error, "could not generate random bits");
+  return bits;
+}
+
+void define_settings() {
+  DefineCustomIntVariable("ql3.claim_transaction_timeout",
+                          "Bounds the rest of a transaction that called ql3; 0 turns it off.",
+                          "A safeguard against a forgotten transaction, not a fence.",
+                          &claim_transaction_timeout_ms, 5000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr,
+                          nullptr, nullptr);
+#if PG_VERSION_NUM >= 150000
+  MarkGUCPrefixReserved("ql3");
+#else
+  EmitWarningsOnPlaceholders("ql3");
+#endif
+  RegisterXactCallback(on_transaction_event, nullptr);
+}
+
+}  // namespace ql3::pg

@@ -1,0 +1,73 @@
+// What every function of ql3 does around its body.
+#pragma once
+
+#include "spi.hpp"
+
+namespace ql3::pg {
+
+// Connects to SPI and pins, for the length of the call, the settings under which our plans are made: no caller's
+// planner switch may change the shape of a plan, and no lock wait exceeds 1 s (DESIGN promise 8).
+// On an error the (sub)transaction's abort undoes both; so the destructor acts only when the body ended well.
+class session {
+ public:
+  session();
+  void finish();
+  // For the user's transition: our lock timeout stays, our planner pins do not. Call pin() afterwards.
+  void unpin();
+  void pin();
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+ private:
+  int level_;
+  int pinned_level_;
+};
+
+// Runs `body` inside a session.
+template <class Body>
+auto in_session(Body&& body) {
+  session opened;
+  auto run = [&] {
+    if constexpr (std::is_invocable_v<Body&, session&>) return body(opened);
+    else return body();
+  };
+  if constexpr (std::is_void_v<decltype(run())>) {
+    run();
+    opened.finish();
+  } else {
+    auto result = run();
+    opened.finish();
+    return result;
+  }
+}
+
+// The server's wall clock now, in microseconds. Read it after the lock it decides about is held.
+inline instant clock_now() { return GetCurrentTimestamp(); }
+// The observation: start of the calling statement.
+inline instant statement_time() { return GetCurrentStatementStartTimestamp(); }
+
+// 25006 on a standby or in a read-only transaction; `what` names the function.
+void require_writable(const char* what);
+// 25000 unless READ COMMITTED (READ UNCOMMITTED runs as READ COMMITTED here).
+void require_read_committed(const char* what);
+
+// Bounds the rest of the caller's transaction (promise 9): idle-in-transaction and, where there is one, transaction
+// timeout, local to the transaction; a stricter value of the session stays.
+void bound_transaction();
+
+// Marks the transaction as one that may not be prepared (0A000 at PREPARE TRANSACTION).
+void refuse_prepare();
+
+// A mark of the running top-level transaction: (full transaction id, system identifier) digested to 64 bits.
+// `assign` gives the transaction an id where it has none; otherwise 0 says that it has none yet.
+std::int64_t transaction_mark(bool assign);
+
+// The WAL timeline this server writes.
+std::uint32_t live_timeline();
+
+std::uint64_t random_bits();
+
+// Called once from _PG_init.
+void define_settings();
+
+}  // namespace ql3::pg

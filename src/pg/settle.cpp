@@ -1,0 +1,89 @@
+// ql3_settle and ql3_settle_page.
+#include "result_set.hpp"
+#include "session.hpp"
+#include "settlement.hpp"
+#include "target_results.hpp"
+
+namespace ql3::pg {
+
+namespace {
+
+constexpr std::string_view settled = "settled";
+constexpr std::string_view fenced = "fenced";
+
+settle_request read_request(disposition as, std::optional<interval_parts> delay, std::optional<std::string_view> note) {
+  settle_request how{};
+  how.as = as;
+  check_delay_allowed(as, delay.has_value());
+  if (delay) how.delay = check_retry_delay(*delay);
+  if (note) how.note = kept_note(*note);
+  return how;
+}
+
+std::string_view settle_one(const claim_name& name, const settle_request& how) {
+  fenced_claim const found = lock_claim(name);
+  unsigned char request[digest_size];
+  request_of("settle", name).add(to_text(how.as)).add(how.delay).add(how.note).digest(request);
+  if (!found.holds) return repeated(found, request).value_or(fenced);
+  std::optional<source> const from = source_of(name.kind);
+  const source* const attached = from ? &*from : nullptr;
+  settle_claim({&*found.row, attached, standing_of(*found.row, attached), found.clock}, how, request);
+  return settled;
+}
+
+Datum settle(FunctionCallInfo fcinfo) {
+  require_writable("ql3_settle");
+  arguments const given(fcinfo);
+  token with;
+  claim_name const name = read_claim(given, with);
+  disposition const as = check_disposition(given.text(5, "disposition"));
+  std::optional<interval_parts> delay;
+  if (!given.is_null(6)) delay = given.length(6, "delay");
+  settle_request const how = read_request(as, delay, given.maybe_text(7));
+  std::string_view const word = in_session([&] {
+    bound_transaction();
+    return settle_one(name, how);
+  });
+  return text_datum(word);
+}
+
+Datum settle_page(FunctionCallInfo fcinfo) {
+  require_writable("ql3_settle_page");
+  arguments const given(fcinfo);
+  claim_page_names page;
+  read_claim_page(given, page);
+  auto const size = static_cast<std::int64_t>(page.names.size());
+  bounded<std::string_view> const words = given.texts(5, "dispositions");
+  check_same_length(static_cast<std::int64_t>(words.size()), "dispositions", size, "kinds");
+  bounded<std::optional<interval_parts>> delays(page.names.size());
+  if (!given.is_null(6)) {
+    delays = given.maybe_lengths(6, "delays");
+    check_same_length(static_cast<std::int64_t>(delays.size()), "delays", size, "kinds");
+  }
+  bounded<std::optional<std::string_view>> notes(page.names.size());
+  if (!given.is_null(7)) {
+    notes = given.maybe_texts(7, "notes");
+    check_same_length(static_cast<std::int64_t>(notes.size()), "notes", size, "kinds");
+  }
+  bounded<settle_request> requests;
+  for (std::size_t at = 0; at < page.names.size(); ++at)
+    requests.push_back(read_request(check_disposition(words[at], "dispositions"), delays[at], notes[at]));
+  result_set result(fcinfo);
+  in_session([&] {
+    bound_transaction();
+    bounded<std::string_view> answers(page.names.size());
+    for (int at : page.by_key) {
+      check_for_interrupts();
+      answers[at] = settle_one(page.names[at], requests[at]);
+    }
+    add_target_results(result, page, answers);
+  });
+  return Datum(0);
+}
+
+}  // namespace
+
+}  // namespace ql3::pg
+
+QL3_FUNCTION(ql3_settle, ql3::pg::settle)
+QL3_FUNCTION(ql3_settle_page, ql3::pg::settle_page)

@@ -1,0 +1,111 @@
+#include "source_reader.hpp"
+
+#include "source_plans.hpp"
+
+extern "C" {
+#include "storage/proc.h"
+}
+
+namespace ql3::pg {
+
+namespace {
+
+// A source that waits for locks is not worth a page: it goes blind instead.
+constexpr char source_lock_timeout[] = "250ms";
+// Ids that a collation calls equal to one id; beyond it a target may be missed until the sweep.
+constexpr long equal_ids_max = 64;
+
+void become_owner(Oid owner) {
+  Oid user;
+  int context;
+  GetUserIdAndSecContext(&user, &context);
+  SetUserIdAndSecContext(owner, context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
+  XactReadOnly = true;
+  (void)set_config_option("row_security", "on", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+  (void)set_config_option("lock_timeout", source_lock_timeout, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0,
+                          false);
+}
+
+std::string_view bounded_key(const rows& found, int at, int column, const char* name) {
+  if (found.is_null(at, column))
+    throw error("22004", (message_text<128>() << "a row has a null " << name).view());
+  std::string_view const text = found.text(at, column);
+  if (text.empty() || text.size() > id_max)
+    throw error("22001", (message_text<128>() << "a row has " << (text.empty() ? "an empty " : "an over-long ") << name).view());
+  return keep_text(text);
+}
+
+facts read_facts(const rows& found, int at) {
+  facts row{};
+  row.id = bounded_key(found, at, col_id, "id");
+  row.run_id = bounded_key(found, at, col_run_id, "run_id");
+  if (std::optional<std::string_view> status = found.maybe_text(at, col_status)) row.status = keep_text(*status);
+  row.created_at = found.maybe_time(at, col_created_at);
+  if (found.is_null(at, col_lost_at)) throw error("22004", "a row has a null lost_at");
+  row.lost_at = found.time(at, col_lost_at);
+  if (std::optional<std::string_view> further = found.maybe_text(at, col_further))
+    if (further->size() <= source_json_max) row.further = keep_text(*further);
+  return row;
+}
+
+}  // namespace
+
+template <class Body>
+bool source_reader::as_owner(Body&& body) {
+  if (is_blind()) return false;
+  resolved_source found{};
+  if (std::optional<blindness> why = resolve(from_, found)) {
+    go_blind(*why);
+    return false;
+  }
+  try {
+    ErrorData* raised = discard([&] {
+      call([&] { become_owner(found.owner); });
+      body(plans_of(from_, found));
+    });
+    if (raised != nullptr) go_blind(blind(raised));
+  } catch (const error& malformed) {
+    go_blind(blind(malformed.sqlstate(), malformed.message()));
+  }
+  return !is_blind();
+}
+
+listed_rows source_reader::page(const place& after, int limit, bool whole) {
+  listed_rows listed;
+  limit = limit > page_rows_max ? page_rows_max : limit;
+  bool const readable = as_owner([&](source_plans& plans) {
+    bool const from_start = after.at_start() || !fits_type(plans.id_type, after.id_text());
+    rows const found =
+        from_start ? run_plan(whole ? plans.first_whole : plans.first, params().number(limit), limit, sight::fresh)
+                   : run_plan(whole ? plans.next_whole : plans.next,
+                              params().time(after.lost_at).text(after.id_text()).number(limit), limit, sight::fresh);
+    for (int at = 0; at < found.size() && at < page_rows_max; ++at) listed.push_back(read_facts(found, at));
+  });
+  if (!readable) listed.clear();
+  return listed;
+}
+
+void source_reader::look_up(wanted_row* wanted, int count) {
+  bool const readable = as_owner([&](source_plans& plans) {
+    for (int at = 0; at < count; ++at) {
+      check_for_interrupts();
+      wanted_row& one = wanted[at];
+      one.listed = false;
+      if (!fits_type(plans.id_type, one.id)) continue;
+      rows const found = run_plan(plans.by_key, params().text(one.id).time(one.lost_at), equal_ids_max,
+                                  sight::fresh);
+      for (int row = 0; row < found.size(); ++row) {
+        // A collation may call other ids equal; a target is its bytes.
+        if (found.text(row, col_id) != one.id) continue;
+        if (one.listed)
+          throw error("21000", (message_text<256>() << "it lists the id " << quoted{one.id} << " twice").view());
+        one.now = read_facts(found, row);
+        one.listed = true;
+      }
+    }
+  });
+  if (!readable)
+    for (int at = 0; at < count; ++at) wanted[at].listed = false;
+}
+
+}  // namespace ql3::pg

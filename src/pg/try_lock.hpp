@@ -1,0 +1,33 @@
+// Heavyweight locks in a tag space of our own (the advisory lock tag with a fourth field nobody else uses), taken
+// only by trying, so nobody ever waits for them.
+//
+// Lock order: a target lock is held alone, for one look-up and one insert; a token lock is held to the end of the
+// claiming transaction.
+#pragma once
+
+#include "boundary.hpp"
+
+namespace ql3::pg {
+
+enum class lock_space : std::uint16_t { target = 0x716c, token = 0x716d };
+
+std::uint64_t lock_key(std::string_view a, std::string_view b) noexcept;
+
+// Held to the end of the transaction. False: somebody else has it.
+bool try_transaction_lock(lock_space space, std::uint64_t key);
+
+// Held until release(); an error in between leaves it to the transaction's abort.
+class brief_lock {
+ public:
+  brief_lock(lock_space space, std::uint64_t key);
+  brief_lock(const brief_lock&) = delete;
+  brief_lock& operator=(const brief_lock&) = delete;
+  bool held() const noexcept { return held_; }
+  void release();
+
+ private:
+  LOCKTAG tag_;
+  bool held_;
+};
+
+}  // namespace ql3::pg
