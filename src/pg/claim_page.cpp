@@ -63,7 +63,7 @@ void claim_page::fill() {
   // Which kind goes first changes from claim to claim, so that no kind always gets the larger half.
   auto const start = static_cast<unsigned>(random_bits());
   boost::container::static_vector<bool, sources_max> more(readers_.size(), true);
-  boost::container::static_vector<bool, sources_max> swept(readers_.size(), false);
+  boost::container::static_vector<bool, sources_max> unswept(readers_.size(), true);
 
   for (int step = 0; step < kinds && missing() > 0; ++step) {
     int const at = rotated(start, step, kinds);
@@ -72,8 +72,7 @@ void claim_page::fill() {
     int const before = static_cast<int>(taken_.size());
     auto still = [&] { return part - (static_cast<int>(taken_.size()) - before); };
     if (take_sweep_turn(from.kind, from.generation, clock_now(), sweep_period)) {
-      swept[at] = true;
-      take_listed(at, share(part, 4), walk::sweep, sweep_rows(request_.page_size));
+      unswept[at] = take_listed(at, share(part, 4), walk::sweep, sweep_rows(request_.page_size));
     }
     // Half of the share at first for what is due, so that neither stream starves the other.
     bool more_due = take_due(at, share(still(), 2));
@@ -91,7 +90,7 @@ void claim_page::fill() {
   // A short page looks behind discovery before it says so.
   for (int step = 0; step < kinds && missing() > 0; ++step) {
     int const at = rotated(start, step, kinds);
-    if (!swept[at]) take_listed(at, missing(), walk::sweep, sweep_rows(request_.page_size));
+    if (unswept[at]) take_listed(at, missing(), walk::sweep, sweep_rows(request_.page_size));
   }
   for (int at = 0; at < kinds; ++at)
     if (readers_[at].is_blind()) drop_blind(at);
