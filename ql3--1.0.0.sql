@@ -152,6 +152,13 @@ CREATE TABLE ql3.audit_events (
 );
 COMMENT ON TABLE ql3.audit_events IS 'acts of operators: append-only, each chained to the one before by digest';
 
+CREATE FUNCTION ql3.ql3_refuse_change()
+  RETURNS trigger LANGUAGE c VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+  AS 'MODULE_PATHNAME', 'ql3_refuse_change';
+COMMENT ON FUNCTION ql3.ql3_refuse_change() IS 'trigger: the table is append-only';
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ql3.audit_events
+  FOR EACH STATEMENT EXECUTE FUNCTION ql3.ql3_refuse_change();
+
 CREATE TABLE ql3.granted_profiles (
   role_name text NOT NULL,
   profile text COLLATE "C" NOT NULL CHECK (profile IN ('runtime', 'observer', 'operator')),

@@ -2,6 +2,10 @@
 
 #include "session.hpp"
 
+extern "C" {
+#include "commands/trigger.h"
+}
+
 namespace ql3::pg {
 
 namespace {
@@ -51,4 +55,17 @@ void audit(const audited_act& act) {
                          .text(act.reason).text(act.before).text(act.after).digest(previous).digest(digest));
 }
 
+namespace {
+
+Datum refuse_change(FunctionCallInfo fcinfo) {
+  if (!CALLED_AS_TRIGGER(fcinfo)) throw error("39P01", "ql3_refuse_change() is a trigger");
+  auto const* data = reinterpret_cast<const TriggerData*>(fcinfo->context);
+  throw error(sqlstate::not_in_prerequisite_state,
+              (message_text<160>() << "table " << RelationGetRelationName(data->tg_relation) << " is append-only").view());
+}
+
+}  // namespace
+
 }  // namespace ql3::pg
+
+QL3_FUNCTION(ql3_refuse_change, ql3::pg::refuse_change)

@@ -8,9 +8,12 @@
 namespace ql3::pg {
 
 fenced_claim lock_claim(const claim_name& name) {
-  fenced_claim found{};
-  found.row = lock_waiting(name.kind, name.id);
-  found.clock = clock_now();
+  std::optional<locked_control> const row = lock_waiting(name.kind, name.id);
+  return judge_claim(name, row, clock_now());
+}
+
+fenced_claim judge_claim(const claim_name& name, const std::optional<locked_control>& locked, instant clock) {
+  fenced_claim found{false, locked, clock};
   if (!found.row) return found;
   const locked_control& row = *found.row;
   control_row const core{row.kind, row.id, row.owner.value_or(std::string_view{}), row.owner.has_value(),

@@ -98,6 +98,7 @@ Datum observe_one(FunctionCallInfo fcinfo) {
   result_set result(fcinfo);
   in_session([&] {
     std::optional<locked_control> const known = read_control(kind, id);
+    if (!known) require_known_kind(kind);
     std::optional<source> const from = source_of(kind);
     std::optional<bool> listed;
     if (from) {

@@ -40,7 +40,10 @@ void audit_change(std::string_view action, const operator_request& request, std:
 
 std::string_view release_one(const operator_request& request) {
   std::optional<locked_control> const row = lock_waiting(request.kind, request.id);
-  if (!row || row->control.version != request.version || row->control.st == state::claimed) return stale;
+  if (!row) require_known_kind(request.kind);
+  if (!row || row->control.version != request.version) return stale;
+  // A live claim ends by itself or is parked; what is available has nothing to release.
+  if (row->control.st == state::claimed || row->control.st == state::available) return stale;
   instant const clock = clock_now();
   end_claim(request.kind, request.id, {state::available, {}, clock, 0, row->ended_digest,
                                        row->ended_result.value_or(std::string_view{}), {}});
@@ -56,6 +59,7 @@ constinit statement insert_parked{
 
 // A target that was never claimed has no row yet; observe shows it with version 0.
 std::string_view park_unknown(const operator_request& request) {
+  require_known_kind(request.kind);
   std::optional<source> const from = source_of(request.kind);
   if (!from || request.version != 0) return stale;
   brief_lock key(lock_space::target, lock_key(request.kind, request.id));

@@ -8,8 +8,7 @@ namespace {
 
 constexpr std::string_view fenced = "fenced";
 
-std::string_view renew_one(const claim_name& name, std::int64_t lease) {
-  fenced_claim const found = lock_claim(name);
+std::string_view renew_one(const claim_name& name, const fenced_claim& found, std::int64_t lease) {
   if (!found.holds) return fenced;
   const locked_control& row = *found.row;
   std::optional<source> const from = source_of(name.kind);
@@ -26,8 +25,7 @@ std::string_view renew_one(const claim_name& name, std::int64_t lease) {
   return "renewed";
 }
 
-std::string_view give_back_one(const claim_name& name) {
-  fenced_claim const found = lock_claim(name);
+std::string_view give_back_one(const claim_name& name, const fenced_claim& found) {
   unsigned char request[digest_size];
   request_of("give_back", name).digest(request);
   if (!found.holds) return repeated(found, request).value_or(fenced);
@@ -45,7 +43,7 @@ Datum renew(FunctionCallInfo fcinfo) {
   std::int64_t const lease = check_lease(given.length(5, "lease"));
   return text_datum(in_session([&] {
     bound_transaction();
-    return renew_one(name, lease);
+    return renew_one(name, lock_claim(name), lease);
   }));
 }
 
@@ -56,12 +54,9 @@ Datum for_page(FunctionCallInfo fcinfo, const arguments& given, One&& one) {
   result_set result(fcinfo);
   in_session([&] {
     bound_transaction();
-    bounded<std::string_view> answers(page.names.size());
-    for (int at : page.by_key) {
-      check_for_interrupts();
-      answers[at] = one(page.names[at]);
-    }
-    add_target_results(result, page, answers);
+    add_target_results(result, page, with_claims(page, [&](int at, const fenced_claim& found) {
+                         return one(page.names[at], found);
+                       }));
   });
   return Datum(0);
 }
@@ -70,12 +65,14 @@ Datum renew_page(FunctionCallInfo fcinfo) {
   require_writable("ql3_renew_page");
   arguments const given(fcinfo);
   std::int64_t const lease = check_lease(given.length(5, "lease"));
-  return for_page(fcinfo, given, [&](const claim_name& name) { return renew_one(name, lease); });
+  return for_page(fcinfo, given, [&](const claim_name& name, const fenced_claim& found) {
+    return renew_one(name, found, lease);
+  });
 }
 
 Datum give_back(FunctionCallInfo fcinfo) {
   require_writable("ql3_give_back");
-  return for_page(fcinfo, arguments(fcinfo), [](const claim_name& name) { return give_back_one(name); });
+  return for_page(fcinfo, arguments(fcinfo), give_back_one);
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ settle_request read_request(disposition as, std::optional<interval_parts> delay,
   return how;
 }
 
-std::string_view settle_one(const claim_name& name, const settle_request& how) {
-  fenced_claim const found = lock_claim(name);
+std::string_view settle_one(const claim_name& name, const fenced_claim& found, const settle_request& how) {
   unsigned char request[digest_size];
   request_of("settle", name).add(to_text(how.as)).add(how.delay).add(how.note).digest(request);
   if (!found.holds) return repeated(found, request).value_or(fenced);
@@ -42,7 +41,7 @@ Datum settle(FunctionCallInfo fcinfo) {
   settle_request const how = read_request(as, delay, given.maybe_text(7));
   std::string_view const word = in_session([&] {
     bound_transaction();
-    return settle_one(name, how);
+    return settle_one(name, lock_claim(name), how);
   });
   return text_datum(word);
 }
@@ -71,12 +70,9 @@ Datum settle_page(FunctionCallInfo fcinfo) {
   result_set result(fcinfo);
   in_session([&] {
     bound_transaction();
-    bounded<std::string_view> answers(page.names.size());
-    for (int at : page.by_key) {
-      check_for_interrupts();
-      answers[at] = settle_one(page.names[at], requests[at]);
-    }
-    add_target_results(result, page, answers);
+    add_target_results(result, page, with_claims(page, [&](int at, const fenced_claim& found) {
+                         return settle_one(page.names[at], found, requests[at]);
+                       }));
   });
   return Datum(0);
 }

@@ -1,5 +1,7 @@
 #include "source_reader.hpp"
 
+#include <algorithm>
+
 #include "source_plans.hpp"
 
 extern "C" {
@@ -26,6 +28,10 @@ void become_owner(Oid owner) {
                           false);
 }
 
+[[noreturn]] void refuse_twice(std::string_view id) {
+  throw error("21000", (message_text<256>() << "it lists the id " << quoted{id} << " twice").view());
+}
+
 std::string_view bounded_key(const rows& found, int at, int column, const char* name) {
   if (found.is_null(at, column))
     throw error("22004", (message_text<128>() << "a row has a null " << name).view());
@@ -46,6 +52,15 @@ facts read_facts(const rows& found, int at) {
   if (std::optional<std::string_view> further = found.maybe_text(at, col_further))
     if (further->size() <= source_json_max) row.further = keep_text(*further);
   return row;
+}
+
+// A target is one row. Rows of one id that lie further apart than a page are found by key, where the id has an index.
+void refuse_repeated_ids(const listed_rows& listed) {
+  boost::container::static_vector<std::string_view, page_rows_max> ids;
+  for (const facts& row : listed) ids.push_back(row.id);
+  std::sort(ids.begin(), ids.end());
+  auto const twice = std::adjacent_find(ids.begin(), ids.end());
+  if (twice != ids.end()) refuse_twice(*twice);
 }
 
 }  // namespace
@@ -80,6 +95,7 @@ listed_rows source_reader::page(const place& after, int limit, bool whole) {
                    : run_plan(whole ? plans.next_whole : plans.next,
                               params().time(after.lost_at).text(after.id_text()).number(limit), limit, sight::fresh);
     for (int at = 0; at < found.size() && at < page_rows_max; ++at) listed.push_back(read_facts(found, at));
+    refuse_repeated_ids(listed);
   });
   if (!readable) listed.clear();
   return listed;
@@ -97,8 +113,7 @@ void source_reader::look_up(wanted_row* wanted, int count) {
       for (int row = 0; row < found.size(); ++row) {
         // A collation may call other ids equal; a target is its bytes.
         if (found.text(row, col_id) != one.id) continue;
-        if (one.listed)
-          throw error("21000", (message_text<256>() << "it lists the id " << quoted{one.id} << " twice").view());
+        if (one.listed) refuse_twice(one.id);
         one.now = read_facts(found, row);
         one.listed = true;
       }

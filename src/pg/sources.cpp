@@ -15,6 +15,8 @@ constinit statement one_source{
     "  FROM ql3.recovery_sources WHERE kind = $1 AND attached",
     TEXTOID};
 
+constinit statement known_kind{"SELECT 1 FROM ql3.recovery_sources WHERE kind = $1", TEXTOID};
+
 std::optional<std::string_view> kept(std::optional<std::string_view> text) {
   if (!text) return std::nullopt;
   return keep_text(*text);
@@ -85,6 +87,10 @@ std::optional<source> source_of(std::string_view kind) {
   rows const found = one_source.run(params().text(kind));
   if (found.empty()) return std::nullopt;
   return read_source(found, 0);
+}
+
+void require_known_kind(std::string_view kind) {
+  if (known_kind.run(params().text(kind)).empty()) refuse_unknown(kind);
 }
 
 blindness blind(const char* code, std::string_view message) {

@@ -35,6 +35,9 @@ per_source<source> sources_of(const std::optional<bounded<std::string_view>>& ki
 // The source of one kind, or none when it is not attached. Never read as "any": 42704 belongs to the caller.
 std::optional<source> source_of(std::string_view kind);
 
+// 42704 for a kind that was never attached: a typo, not an empty answer.
+void require_known_kind(std::string_view kind);
+
 // Kinds argument of claim and observe: absent when NULL; each checked.
 std::optional<bounded<std::string_view>> read_kinds(const arguments& given, int position);
 

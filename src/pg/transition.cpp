@@ -76,12 +76,12 @@ void set_constraints_immediate() {
 void check_transition(Oid function, Oid relation_owner) {
   function_facts const facts = look_at(function);
   if (!facts.found) throw error(sqlstate::undefined_function, "the transition function does not exist");
-  bool const fits = facts.kind == PROKIND_FUNCTION && !facts.set && facts.arguments == 3 && facts.types[0] == TEXTOID &&
+  bool const fits = facts.kind == PROKIND_FUNCTION && facts.arguments == 3 && facts.types[0] == TEXTOID &&
                     facts.types[1] == TEXTOID && facts.types[2] == JSONBOID;
   if (!fits)
     throw error(sqlstate::undefined_function, "a transition takes (id text, verdict text, evidence jsonb)",
                 "CREATE FUNCTION ...(id text, verdict text, evidence jsonb) RETURNS boolean.");
-  if (facts.result != BOOLOID)
+  if (facts.result != BOOLOID || facts.set)
     throw error(sqlstate::datatype_mismatch, "a transition returns boolean",
                 "true = the row was changed; false or null = stale, judge it anew.");
   if (facts.owner != relation_owner)
