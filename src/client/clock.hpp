@@ -1,0 +1,39 @@
+// The clock of the client: monotonic, and counting while the machine is suspended, because a lease
+// runs on at the server meanwhile. Wall-clock time decides nothing here.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+namespace ql3 {
+
+struct BootClock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<BootClock>;
+  static constexpr bool is_steady = true;
+  static time_point now() noexcept;
+};
+
+// What the supervisor asks the time. A test hands in one that it moves by hand.
+// Thread rule: every method may be called from any thread.
+class Clock {
+ public:
+  using Time = BootClock::time_point;
+  using Length = BootClock::duration;
+
+  virtual ~Clock() = default;
+  virtual Time now() const = 0;
+
+  // Waits on `changed` until it is notified or `until` has come; may also return for no reason.
+  // REQUIRES: `lock` is held. It is held again on return.
+  virtual void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+                    Time until) = 0;
+};
+
+// The real clock; lives as long as the process.
+Clock& boot_clock();
+
+}  // namespace ql3

@@ -1,0 +1,22 @@
+// The probe contract in JSON: the candidate that goes in, the answer that comes out.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "client/probe.hpp"
+
+namespace ql3 {
+
+// {"kind","id","run_id","status","created_at","lost_at","source":{…}}: no owner, token or version.
+// Text that is no UTF-8 is replaced character by character.
+std::string candidate_json(const Target& target);
+
+// The answer in `text`, or a bad one that says what is wrong with it. Never throws but
+// std::bad_alloc. Bad is: no JSON, anything after it, nested deeper than 64, no object, a key
+// twice, no verdict or one that is not known, unknown without one of its three reasons, evidence
+// that is no object, larger than 64 KiB or with a NUL character, and a kind, id or run_id that is
+// not the target's.
+ProbeAnswer parse_answer(std::string_view text, const Target& target);
+
+}  // namespace ql3
