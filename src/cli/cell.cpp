@@ -1,0 +1,77 @@
+#include "cli/cell.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/exit_code.hpp"
+#include "client/pause.hpp"
+
+namespace ql3::cli {
+
+namespace {
+
+constexpr Clock::Length first_look_limit = std::chrono::seconds(10);
+
+SupervisorOptions supervisor_options(const SuperviseOptions& options) {
+  return {options.owner, options.page_size, options.lease, options.kinds, options.grace};
+}
+
+Tell listener(int number) {
+  return [number](Level level, const std::string& text) {
+    const auto as = level == Level::debug  ? spdlog::level::debug
+                    : level == Level::info ? spdlog::level::info
+                                           : spdlog::level::warn;
+    spdlog::log(as, "cell {}: {}", number, text);
+  };
+}
+
+}  // namespace
+
+Cell::Cell(int number, const std::string& dsn, const SuperviseOptions& options,
+           std::shared_ptr<const ProbeRegistry> probes)
+    : number_(number),
+      options_(options),
+      claims_(connection(dsn)),
+      renewal_(connection(dsn)),
+      candidates_(connection(dsn)),
+      supervisor_(supervisor_options(options), {claims_, renewal_, candidates_}, std::move(probes),
+                  listener(number)) {}
+
+ConnectionOptions Cell::connection(const std::string& dsn) const {
+  ConnectionOptions options;
+  options.dsn = dsn;
+  options.application_name = "ql3 supervise";
+  options.on_notice = [number = number_](std::string_view state, std::string_view message) {
+    spdlog::warn("cell {}: server: {} (SQLSTATE {})", number, message, state);
+  };
+  return options;
+}
+
+int Cell::run(const Shutdown& shutdown, const Publish& publish) {
+  // A first look, so that a wrong database, a missing right or an unknown kind ends the program
+  // at its start and not in its log. Later the same errors are waited out.
+  candidates_.observe(1, options_.kinds, first_look_limit);
+  for (int pass = 1;; ++pass) {
+    const PassReport report = supervisor_.run_pass(shutdown);
+    publish(number_, pass, report);
+    if (report.error) spdlog::warn("cell {}: {}", number_, report.error->what());
+    if (options_.once || (options_.until_converged && report.safe)) return ended(report);
+    if (options_.until_converged && pass >= options_.max_passes) return ended(report);
+    // After a full page there is more to do at once, unless the page was full of trouble.
+    const bool go_on = report.discovered == options_.page_size && report.failed == 0;
+    const Clock::Time next = boot_clock().now() + (go_on ? Clock::Length::zero()
+                                                         : jittered(options_.interval));
+    if (!sleep_until(boot_clock(), next, shutdown.drain)) {
+      return options_.until_converged ? not_converged : done;
+    }
+  }
+}
+
+int Cell::ended(const PassReport& report) const {
+  if (report.safe) return done;
+  if (report.error) return exit_code_of(*report.error);
+  if (options_.once) return report.failed == 0 ? done : not_converged;
+  return not_converged;
+}
+
+}  // namespace ql3::cli

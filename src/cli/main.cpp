@@ -1,0 +1,179 @@
+// The program ql3.
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "core/limits.hpp"
+
+namespace {
+
+using namespace ql3;
+using namespace ql3::cli;
+
+using Run = std::function<int()>;
+
+constexpr Milliseconds second = std::chrono::seconds(1);
+
+void add_supervise(CLI::App& program, SuperviseOptions& options, Run& run) {
+  CLI::App& app = *program.add_subcommand("supervise", "judge lost targets, pass by pass");
+  app.add_option("--dsn", options.dsns,
+                 "control database, as a conninfo string or URI; may be repeated. What it leaves "
+                 "out comes from libpq's environment and service files")
+      ->allow_extra_args(false);
+  app.add_option("--owner", options.owner,
+                 "name of this replica; by default host, process and a random part");
+  app.add_option("--probe", options.probes, "KIND=exec:PROGRAM; once for each kind")
+      ->required()
+      ->allow_extra_args(false);
+  app.add_option("--kind", options.kinds,
+                 "judge only this kind; may be repeated. By default every kind with a probe")
+      ->allow_extra_args(false);
+  app.add_option("--page", options.page_size, "targets claimed at once")
+      ->check(CLI::Range(page_size_min, page_size_max))
+      ->capture_default_str();
+  add_duration(app, "--lease", options.lease, second, Milliseconds(lease_max / 1000),
+               "how long a claim lasts without renewal (default 30s)");
+  add_duration(app, "--interval", options.interval, Milliseconds(10), std::chrono::hours(1),
+               "pause between passes, +-20% (default 5s); none after a full page");
+  app.add_option_function<std::string>(
+         "--probe-timeout",
+         [&options](const std::string& text) { options.probe_timeout = parse_duration(text); },
+         "time of one probe (default 5s, or what the lease leaves)")
+      ->check([](const std::string& text) {
+        return duration_fault(text, Milliseconds(1), std::chrono::seconds(30));
+      })
+      ->type_name("TIME");
+  add_duration(app, "--grace", options.grace, Milliseconds(0), std::chrono::minutes(5),
+               "time of the probe in flight after SIGTERM (default 15s)");
+  CLI::Option* const once = app.add_flag("--once", options.once, "one pass; 0 unless it failed");
+  app.add_flag("--until-converged", options.until_converged,
+               "passes until one is safe (0), or --max-passes are done (1)")
+      ->excludes(once);
+  app.add_option("--max-passes", options.max_passes, "most passes of --until-converged")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_flag("--json", options.json, "one JSON object for each pass");
+  app.callback([&] { run = [&options] { return supervise(options); }; });
+}
+
+void add_attach(CLI::App& program, AttachOptions& options, Run& run) {
+  CLI::App& app = *program.add_subcommand("attach", "attach a view or table as source of a kind");
+  app.add_option("KIND", options.kind, "the kind")->required();
+  app.add_option("RELATION", options.relation, "the view or table")->required();
+  app.add_option("--transition", options.transition,
+                 "function called under the fence, like \"job_lost(text,text,jsonb)\"");
+  app.add_option_function<int>(
+         "--max-failures", [&options](const int& count) { options.max_failures = count; },
+         "park a target after so many failures (default never)")
+      ->check(CLI::Range(1, failure_count_max));
+  CLI::Option* const hold =
+      app.add_option_function<std::string>(
+             "--max-hold",
+             [&options](const std::string& text) { options.max_hold = parse_duration(text); },
+             "longest hold of one claim with all its renewals (default 1h)")
+          ->check([](const std::string& text) {
+            return duration_fault(text, second, Milliseconds(max_hold_max / 1000));
+          })
+          ->type_name("TIME");
+  app.add_flag("--unlimited-hold", options.unlimited_hold, "no longest hold")->excludes(hold);
+  app.add_flag("--allow-slow", options.allow_slow, "accept a source without an index on lost_at");
+  add_database_options(app, options.database);
+  app.callback([&] { run = [&options] { return attach(options); }; });
+}
+
+void add_detach(CLI::App& program, DetachOptions& options, Run& run) {
+  CLI::App& app = *program.add_subcommand("detach", "detach the source of a kind");
+  app.add_option("KIND", options.kind, "the kind")->required();
+  add_database_options(app, options.database);
+  app.callback([&] { run = [&options] { return detach(options); }; });
+}
+
+void add_target(CLI::App& program, const char* name, const char* about, TargetOptions& options,
+                int (*command)(const TargetOptions&), Run& run) {
+  CLI::App& app = *program.add_subcommand(name, about);
+  app.add_option("KIND", options.kind, "the kind")->required();
+  app.add_option("ID", options.id, "the target")->required();
+  app.add_option_function<long long>(
+      "--version", [&options](const long long& version) { options.version = version; },
+      "version the target must still have (default: the one it has now)");
+  app.add_option("--reason", options.reason, "why; kept in the audit trail")->required();
+  add_database_options(app, options.database);
+  app.callback([&options, command, &run] {
+    run = [&options, command] { return command(options); };
+  });
+}
+
+// A person at a terminal may read what the server says about their own objects.
+int report(const StoreError& error) {
+  spdlog::error("{}", error.what());
+  const ServerText& server = error.server();
+  if (!server.message.empty()) spdlog::error("server: {}", server.message);
+  if (!server.detail.empty()) spdlog::error("detail: {}", server.detail);
+  if (!server.hint.empty()) spdlog::error("hint: {}", server.hint);
+  return exit_code_of(error);
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App program("ql3 judges targets that lost their owner, under claims that only one replica "
+                   "at a time can hold.\nExit codes: 0 done, converged; 1 not converged; 2 usage; "
+                   "3 not ready; 4 database unreachable.",
+                   "ql3");
+  program.require_subcommand(1);
+  program.set_version_flag("--version", "ql3 1.0.0");
+  std::string level = "info";
+  program.add_option("--log-level", level, "what is told on standard error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  SuperviseOptions supervise_options;
+  DatabaseOptions status_options;
+  AttachOptions attach_options;
+  DetachOptions detach_options;
+  TargetOptions release_options, park_options;
+  Run run;
+  add_supervise(program, supervise_options, run);
+  CLI::App& status_app = *program.add_subcommand("status", "what is listed, on one screen");
+  add_database_options(status_app, status_options);
+  status_app.callback([&] { run = [&] { return status(status_options); }; });
+  add_attach(program, attach_options, run);
+  add_detach(program, detach_options, run);
+  add_target(program, "release", "make a parked or waiting target claimable again",
+             release_options, release, run);
+  add_target(program, "park", "take a target away from the supervisors", park_options, park, run);
+  for (CLI::App* const command : program.get_subcommands({})) command->fallthrough();
+
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? done : usage;
+  }
+  spdlog::set_level(spdlog::level::from_str(level));
+  try {
+    return run();
+  } catch (const StoreError& error) {
+    return report(error);
+  } catch (const std::invalid_argument& error) {
+    spdlog::error("{}", error.what());
+    return usage;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto logger = spdlog::stderr_logger_mt("ql3");
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  spdlog::set_default_logger(logger);
+  try {
+    return run_program(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "ql3: %s\n", error.what());
+  }
+  return not_converged;
+}

@@ -1,0 +1,122 @@
+// ql3 supervise: one cell for each database, each on a thread of its own.
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "cli/cell.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/report_output.hpp"
+#include "cli/signals.hpp"
+#include "client/exec_probe.hpp"
+
+namespace ql3::cli {
+
+namespace {
+
+Milliseconds timeout_for(const SuperviseOptions& options) {
+  if (options.probe_timeout) return *options.probe_timeout;
+  return std::min(ProbeRegistry::timeout_default,
+                  options.lease - std::chrono::milliseconds(251));
+}
+
+std::shared_ptr<const ProbeRegistry> make_probes(const SuperviseOptions& options) {
+  auto probes = std::make_shared<ProbeRegistry>();
+  constexpr std::string_view scheme = "exec:";
+  for (const std::string& text : options.probes) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos ||
+        text.compare(equals + 1, scheme.size(), scheme.data()) != 0) {
+      throw std::invalid_argument(
+          fmt::format("--probe \"{}\" is not KIND=exec:PROGRAM", text.substr(0, 200)));
+    }
+    probes->add(text.substr(0, equals),
+                std::make_shared<ExecProbe>(text.substr(equals + 1 + scheme.size())),
+                timeout_for(options));
+  }
+  return probes;
+}
+
+// Cells publish at the same time; a line is never torn.
+class Printer {
+ public:
+  explicit Printer(const SuperviseOptions& options) : options_(options) {}
+
+  void operator()(int cell, int pass, const PassReport& report) {
+    const std::lock_guard lock(mutex_);
+    const std::string line = options_.json ? pass_json(cell, pass, options_.owner, report)
+                                           : pass_text(cell, pass, report);
+    std::fprintf(stdout, "%s\n", line.c_str());
+    std::fflush(stdout);
+  }
+
+ private:
+  const SuperviseOptions& options_;
+  std::mutex mutex_;
+};
+
+int run_cell(Cell& cell, const Shutdown& shutdown, const Publish& publish) {
+  try {
+    return cell.run(shutdown, publish);
+  } catch (const StoreError& error) {
+    spdlog::error("{}", error.what());
+    // Of a refused argument or a missing piece only the server's own text says which.
+    if (exit_code_of(error) != unreachable && !error.server().message.empty()) {
+      spdlog::error("server: {}", error.server().message);
+      if (!error.server().hint.empty()) spdlog::error("hint: {}", error.server().hint);
+    }
+    return exit_code_of(error);
+  } catch (const std::exception& error) {
+    spdlog::error("{}", error.what());
+    return not_converged;
+  }
+}
+
+}  // namespace
+
+int supervise(const SuperviseOptions& given) {
+  SuperviseOptions options = given;
+  if (options.owner.empty()) options.owner = default_owner();
+  if (options.dsns.empty()) options.dsns.emplace_back();
+  const std::shared_ptr<const ProbeRegistry> probes = make_probes(options);
+
+  const SignalWatch signals;
+  Printer printer(options);
+  const Publish publish = [&printer](int cell, int pass, const PassReport& report) {
+    printer(cell, pass, report);
+  };
+  std::deque<Cell> cells;
+  for (const std::string& dsn : options.dsns) {
+    cells.emplace_back(static_cast<int>(cells.size()) + 1, dsn, options, probes);
+  }
+  spdlog::info("supervising as {}", options.owner);
+  std::vector<int> codes(cells.size(), not_converged);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t at = 0; at < cells.size(); ++at) {
+      threads.emplace_back(
+          [&, at] { codes[at] = run_cell(cells[at], signals.shutdown(), publish); });
+    }
+  }
+  const int code = *std::max_element(codes.begin(), codes.end());
+  const bool abandoned = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
+    return cell.abandoned_probes() > 0;
+  });
+  if (abandoned) {
+    // A probe that was left behind still runs on its thread: nothing may be destroyed under it.
+    spdlog::warn("a probe that ignored its cancellation ends with the program");
+    spdlog::shutdown();
+    std::fflush(nullptr);
+    _exit(code);
+  }
+  return code;
+}
+
+}  // namespace ql3::cli
