@@ -59,8 +59,8 @@ int Cell::run(const Shutdown& shutdown, const Publish& publish) {
     if (options_.until_converged && pass >= options_.max_passes) return ended(report);
     // After a full page there is more to do at once, unless the page was full of trouble.
     const bool go_on = report.discovered == options_.page_size && report.failed == 0;
-    const Clock::Time next = boot_clock().now() + (go_on ? Clock::Length::zero()
-                                                         : jittered(options_.interval));
+    const Clock::Time next =
+        boot_clock().now() + (go_on ? Clock::Length::zero() : jittered(options_.interval));
     if (!sleep_until(boot_clock(), next, shutdown.drain)) {
       return options_.until_converged ? not_converged : done;
     }

@@ -105,9 +105,8 @@ void add_target(CLI::App& program, const char* name, const char* about, TargetOp
       "version the target must still have (default: the one it has now)");
   app.add_option("--reason", options.reason, "why; kept in the audit trail")->required();
   add_database_options(app, options.database);
-  app.callback([&options, command, &run] {
-    run = [&options, command] { return command(options); };
-  });
+  app.callback(
+      [&options, command, &run] { run = [&options, command] { return command(options); }; });
 }
 
 // A person at a terminal may read what the server says about their own objects.
@@ -121,10 +120,11 @@ int report(const StoreError& error) {
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App program("ql3 judges targets that lost their owner, under claims that only one replica "
-                   "at a time can hold.\nExit codes: 0 done, converged; 1 not converged; 2 usage; "
-                   "3 not ready; 4 database unreachable.",
-                   "ql3");
+  CLI::App program(
+      "ql3 judges targets that lost their owner, under claims that only one replica "
+      "at a time can hold.\nExit codes: 0 done, converged; 1 not converged; 2 usage; "
+      "3 not ready; 4 database unreachable.",
+      "ql3");
   program.require_subcommand(1);
   program.set_version_flag("--version", "ql3 1.0.0");
   std::string level = "info";
@@ -143,8 +143,8 @@ int run_program(int argc, char** argv) {
   status_app.callback([&] { run = [&] { return status(status_options); }; });
   add_attach(program, attach_options, run);
   add_detach(program, detach_options, run);
-  add_target(program, "release", "make a parked or waiting target claimable again",
-             release_options, release, run);
+  add_target(program, "release", "make a parked or waiting target claimable again", release_options,
+             release, run);
   add_target(program, "park", "take a target away from the supervisors", park_options, park, run);
   for (CLI::App* const command : program.get_subcommands({})) command->fallthrough();
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -68,8 +68,9 @@ int act_on_target(const TargetOptions& options, const char* statement, std::stri
 
 int attach(const AttachOptions& options) {
   // What was not given is left to the server's own defaults.
-  std::string statement = "SELECT ql3.ql3_attach_source(kind => $1::text, relation => $2::regclass,"
-                          " allow_slow => $3::boolean";
+  std::string statement =
+      "SELECT ql3.ql3_attach_source(kind => $1::text, relation => $2::regclass,"
+      " allow_slow => $3::boolean";
   std::vector<Parameter> parameters = {options.kind, options.relation,
                                        options.allow_slow ? "true" : "false"};
   const auto add = [&](const char* name, const char* type, Parameter value) {
@@ -96,8 +97,8 @@ int detach(const DetachOptions& options) {
 }
 
 int release(const TargetOptions& options) {
-  return act_on_target(
-      options, "SELECT ql3.ql3_release($1::text, $2::text, $3::bigint, $4::text)", "released");
+  return act_on_target(options, "SELECT ql3.ql3_release($1::text, $2::text, $3::bigint, $4::text)",
+                       "released");
 }
 
 int park(const TargetOptions& options) {

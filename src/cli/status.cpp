@@ -65,13 +65,11 @@ Kinds look(CandidateSource& source, bool& writable, bool& has_more) {
 }
 
 void print_json(const Kinds& kinds, bool writable, bool has_more) {
-  nlohmann::ordered_json json = {{"writable", writable},
-                                 {"has_more", has_more},
-                                 {"kinds", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {
+      {"writable", writable}, {"has_more", has_more}, {"kinds", nlohmann::ordered_json::array()}};
   for (const auto& [kind, status] : kinds) {
-    nlohmann::ordered_json one = {{"kind", kind},
-                                  {"listed", status.listed()},
-                                  {"claimable", status.claimable}};
+    nlohmann::ordered_json one = {
+        {"kind", kind}, {"listed", status.listed()}, {"claimable", status.claimable}};
     for (const char* state : states) {
       const auto count = status.by_state.find(state);
       one[state] = count == status.by_state.end() ? 0 : count->second;
@@ -85,8 +83,8 @@ void print_json(const Kinds& kinds, bool writable, bool has_more) {
 }
 
 void print_text(const Kinds& kinds, bool writable, bool has_more) {
-  fmt::print("server: {}\n", writable ? "primary, takes writes"
-                                      : "standby or read-only; what it shows may lag");
+  fmt::print("server: {}\n",
+             writable ? "primary, takes writes" : "standby or read-only; what it shows may lag");
   if (kinds.empty()) {
     fmt::print("every attached source was read and lists nothing\n");
     return;
@@ -108,9 +106,10 @@ void print_text(const Kinds& kinds, bool writable, bool has_more) {
                count("resolved"), status.oldest.value_or("-"));
   }
   if (has_more) {
-    fmt::print("there is more: counts with + are of the oldest {} of their kind, and a kind whose "
-               "targets are all younger is not shown\n",
-               page_size_max);
+    fmt::print(
+        "there is more: counts with + are of the oldest {} of their kind, and a kind whose "
+        "targets are all younger is not shown\n",
+        page_size_max);
   }
 }
 

@@ -23,8 +23,7 @@ namespace {
 
 Milliseconds timeout_for(const SuperviseOptions& options) {
   if (options.probe_timeout) return *options.probe_timeout;
-  return std::min(ProbeRegistry::timeout_default,
-                  options.lease - std::chrono::milliseconds(251));
+  return std::min(ProbeRegistry::timeout_default, options.lease - std::chrono::milliseconds(251));
 }
 
 std::shared_ptr<const ProbeRegistry> make_probes(const SuperviseOptions& options) {
@@ -106,9 +105,8 @@ int supervise(const SuperviseOptions& given) {
     }
   }
   const int code = *std::max_element(codes.begin(), codes.end());
-  const bool abandoned = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
-    return cell.abandoned_probes() > 0;
-  });
+  const bool abandoned = std::any_of(cells.begin(), cells.end(),
+                                     [](const Cell& cell) { return cell.abandoned_probes() > 0; });
   if (abandoned) {
     // A probe that was left behind still runs on its thread: nothing may be destroyed under it.
     spdlog::warn("a probe that ignored its cancellation ends with the program");

@@ -53,8 +53,8 @@ Observation PgCandidateSource::observe(int page_size, const std::vector<std::str
   for (int row = 0; row < result.rows(); ++row) {
     if (result.is_null(row, 1)) continue;
     ObservedTarget one;
-    one.target = {std::string(result.text(row, 1)), std::string(result.text(row, 2)),
-                  result.optional_text(row, 3), result.optional_text(row, 4),
+    one.target = {std::string(result.text(row, 1)),       std::string(result.text(row, 2)),
+                  result.optional_text(row, 3),           result.optional_text(row, 4),
                   utc_text(result.optional_text(row, 5)), utc_text(result.optional_text(row, 6)),
                   result.optional_text(row, 13)};
     one.state = std::string(result.text(row, 7));

@@ -58,8 +58,7 @@ class CandidateSource {
 
   // Nothing when neither the source nor the control table knows the target.
   virtual std::optional<TargetState> observe_one(const std::string& kind, const std::string& id,
-                                                 const ClaimToken* token,
-                                                 Clock::Length limit) = 0;
+                                                 const ClaimToken* token, Clock::Length limit) = 0;
 };
 
 class PgCandidateSource final : public CandidateSource {

@@ -265,9 +265,9 @@ void Connection::check(const std::shared_ptr<void>& answer) {
       drop();
       throw StoreError(StoreCode::lost_reply, "the connection broke before the answer came");
     }
-    const StoreError error(state, {field(result, PG_DIAG_MESSAGE_PRIMARY),
-                                   field(result, PG_DIAG_MESSAGE_DETAIL),
-                                   field(result, PG_DIAG_MESSAGE_HINT)});
+    const StoreError error(
+        state, {field(result, PG_DIAG_MESSAGE_PRIMARY), field(result, PG_DIAG_MESSAGE_DETAIL),
+                field(result, PG_DIAG_MESSAGE_HINT)});
     // These speak about the server, not the statement: another one may be the primary by now.
     if (error.code() == StoreCode::read_only || error.code() == StoreCode::shutting_down ||
         error.code() == StoreCode::lost_reply) {

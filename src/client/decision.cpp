@@ -18,9 +18,7 @@ std::string note_of(std::string_view word, const std::string& text) {
 Decision decide(const ProbeAnswer& answer, int failure_count) {
   Decision decision;
   switch (answer.verdict) {
-    case Verdict::running:
-      decision.note = note_of("running", answer.reason);
-      break;
+    case Verdict::running: decision.note = note_of("running", answer.reason); break;
     case Verdict::not_running:
       decision.conclude = true;
       decision.verdict = to_text(Verdict::not_running);
@@ -33,9 +31,7 @@ Decision decide(const ProbeAnswer& answer, int failure_count) {
         decision.how = disposition::manual;
       }
       break;
-    case Verdict::bad:
-      decision.note = note_of("bad answer", answer.reason);
-      break;
+    case Verdict::bad: decision.note = note_of("bad answer", answer.reason); break;
   }
   return decision;
 }

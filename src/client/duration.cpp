@@ -44,8 +44,9 @@ std::string to_text(Milliseconds length) {
 std::string duration_fault(std::string_view text, Milliseconds least, Milliseconds most) {
   const auto length = parse_duration(text);
   if (!length) {
-    return fmt::format("\"{}\" is not a duration: write a whole number and ms, s, min or h, like 5s",
-                       text.substr(0, 40));
+    return fmt::format(
+        "\"{}\" is not a duration: write a whole number and ms, s, min or h, like 5s",
+        text.substr(0, 40));
   }
   if (*length < least || *length > most) {
     return fmt::format("{} is outside of {} to {}", text, to_text(least), to_text(most));

@@ -51,7 +51,7 @@ std::string find_program(const std::string& program) {
 }
 
 std::vector<std::string> clean_environment() {
-  static constexpr std::string_view kept[] = {"PATH", "HOME", "USER", "LOGNAME",
+  static constexpr std::string_view kept[] = {"PATH", "HOME", "USER",  "LOGNAME",
                                               "LANG", "TZ",   "TMPDIR"};
   std::vector<std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -177,8 +177,7 @@ class Conversation {
       if (count <= 0) {
         from.close();
       } else if (into.size() < most) {
-        into.append(buffer.data(),
-                    std::min(static_cast<std::size_t>(count), most - into.size()));
+        into.append(buffer.data(), std::min(static_cast<std::size_t>(count), most - into.size()));
       }
     }
   }
@@ -198,8 +197,8 @@ class Conversation {
 ExecProbe::ExecProbe(const std::string& program)
     : path_(find_program(program)), environment_(clean_environment()) {
   if (path_.empty()) {
-    throw std::invalid_argument(fmt::format("there is no program \"{}\" that may be run",
-                                            program.substr(0, 200)));
+    throw std::invalid_argument(
+        fmt::format("there is no program \"{}\" that may be run", program.substr(0, 200)));
   }
 }
 

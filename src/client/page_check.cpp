@@ -22,9 +22,8 @@ void check_page(std::span<const ClaimedTarget> page, const ClaimRequest& request
     if (!seen.emplace(one.target.kind, one.target.id).second) {
       refuse("the page has a target twice");
     }
-    if (!request.kinds.empty() &&
-        std::find(request.kinds.begin(), request.kinds.end(), one.target.kind) ==
-            request.kinds.end()) {
+    if (!request.kinds.empty() && std::find(request.kinds.begin(), request.kinds.end(),
+                                            one.target.kind) == request.kinds.end()) {
       refuse("the page has a kind that was not asked for");
     }
     if (one.owner != request.owner) refuse("a target of the page has another owner");

@@ -67,9 +67,7 @@ void Pass::judge(std::size_t at) {
   const Ending ending = await(flight, at, until);
   ProbeAnswer answer;
   switch (ending) {
-    case Ending::answered:
-      answer = flight.answer();
-      break;
+    case Ending::answered: answer = flight.answer(); break;
     case Ending::timed_out:
       answer = bad_answer(fmt::format("no answer within {}", to_text(entry.timeout)));
       break;
@@ -139,7 +137,7 @@ void Pass::give_back_waiting() {
   for (std::size_t at = 0; at < progress_.size(); ++at) {
     if (progress_[at] != Progress::waiting) continue;
     if (held_.deadline(at) <= now) {
-      end(at, Outcome::fenced, {}, "not probed: the claim is over");
+      end(at, Outcome::fenced, {}, "not judged: the claim is over");
       continue;
     }
     positions.push_back(at);
@@ -157,7 +155,7 @@ void Pass::give_back_waiting() {
       }
       for (std::size_t i = 0; i < positions.size(); ++i) {
         const bool released = words[i] == GivenBack::released;
-        end(positions[i], released ? Outcome::given_back : Outcome::fenced, {}, "not probed");
+        end(positions[i], released ? Outcome::given_back : Outcome::fenced, {}, "not judged");
       }
       return;
     } catch (const StoreError& error) {
@@ -168,15 +166,15 @@ void Pass::give_back_waiting() {
         continue;
       }
       for (const std::size_t at : positions) {
-        end(at, Outcome::left, {}, "not probed, and could not be given back");
+        end(at, Outcome::left, {}, "not judged, and could not be given back");
       }
       return;
     }
   }
 }
 
-void Pass::end(std::size_t at, Outcome outcome, const std::string& verdict,
-               const std::string& note, bool listed) {
+void Pass::end(std::size_t at, Outcome outcome, const std::string& verdict, const std::string& note,
+               bool listed) {
   progress_[at] = Progress::ended;
   held_.let_go(at);
   TargetReport& report = reports_[at];
@@ -185,9 +183,10 @@ void Pass::end(std::size_t at, Outcome outcome, const std::string& verdict,
   report.listed = listed;
   report.note = note;
   const bool bad = outcome == Outcome::failed || outcome == Outcome::fenced;
-  tell(listener_, bad ? Level::warning : Level::info,
-       fmt::format("{} {}: {}{}{}{}", report.kind, report.id, verdict, verdict.empty() ? "" : " -> ",
-                   to_text(outcome), note.empty() ? "" : " (" + note + ")"));
+  tell(
+      listener_, bad ? Level::warning : Level::info,
+      fmt::format("{} {}: {}{}{}{}", report.kind, report.id, verdict, verdict.empty() ? "" : " -> ",
+                  to_text(outcome), note.empty() ? "" : " (" + note + ")"));
 }
 
 void Pass::remember(const StoreError& error) {

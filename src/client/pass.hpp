@@ -35,6 +35,7 @@ class Pass {
   void commit(std::size_t at, const std::string& verdict, Decision decision);
 
   Outcome try_commit(std::size_t at, const Decision& decision, Clock::Length limit);
+  // True when the error is one that another decision gets around; `decision` is then that one.
   bool change_after(const StoreError& error, std::size_t at, int tries, Decision& decision);
   void give_back_waiting();
   bool still_listed(std::size_t at);

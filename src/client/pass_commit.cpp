@@ -16,6 +16,12 @@ constexpr Clock::Length listed_limit = std::chrono::seconds(5);
 // A transition that fails so often with an error that could pass is taken for one that always does.
 constexpr int conclude_tries = 5;
 
+bool speaks_of_transition(const ServerText& text) {
+  constexpr std::string_view word = "transition";
+  return text.message.find(word) != std::string::npos ||
+         text.detail.find(word) != std::string::npos;
+}
+
 }  // namespace
 
 void Pass::commit(std::size_t at, const std::string& verdict, Decision decision) {
@@ -28,8 +34,8 @@ void Pass::commit(std::size_t at, const std::string& verdict, Decision decision)
     if (now >= deadline) {
       // Nothing is sent: by our own clock the claim is over, and another may hold the target.
       const auto over = std::chrono::duration_cast<Milliseconds>(now - deadline);
-      end(at, Outcome::fenced, verdict,
-          fmt::format("late by {}: the claim is over", to_text(over)), true);
+      end(at, Outcome::fenced, verdict, fmt::format("late by {}: the claim is over", to_text(over)),
+          true);
       return;
     }
     if (decision.conclude && without_transition_.count(held_.target(at).kind) != 0) {
@@ -45,6 +51,11 @@ void Pass::commit(std::size_t at, const std::string& verdict, Decision decision)
     } catch (const StoreError& error) {
       remember(error);
       if (change_after(error, at, tries, decision)) continue;
+      if (decision.conclude && error.code() == StoreCode::not_possible) {
+        // Given back with the rest, at the end of the pass.
+        progress_[at] = Progress::waiting;
+        return;
+      }
       const Clock::Time again = clock_.now() + backoff.next();
       if (error.retryable() && again < patience &&
           sleep_until(clock_, std::min(again, held_.deadline(at)), shutdown_.cancel)) {
@@ -78,7 +89,6 @@ Outcome Pass::try_commit(std::size_t at, const Decision& decision, Clock::Length
   return Outcome::retry;
 }
 
-// True when the error is one that another decision gets around; `decision` is then that one.
 bool Pass::change_after(const StoreError& error, std::size_t at, int tries, Decision& decision) {
   if (error.sqlstate().empty()) return false;
   if (!decision.conclude) {
@@ -88,6 +98,8 @@ bool Pass::change_after(const StoreError& error, std::size_t at, int tries, Deci
     return true;
   }
   if (error.code() == StoreCode::not_possible) {
+    // A paused kind answers with the same SQLSTATE, and settling it would spend its conclusion.
+    if (!speaks_of_transition(error.server())) return false;
     without_transition_.insert(held_.target(at).kind);
     return true;
   }
@@ -102,8 +114,7 @@ bool Pass::change_after(const StoreError& error, std::size_t at, int tries, Deci
 bool Pass::still_listed(std::size_t at) {
   const Held& target = held_.target(at);
   try {
-    const auto seen =
-        stores_.candidates.observe_one(target.kind, target.id, nullptr, listed_limit);
+    const auto seen = stores_.candidates.observe_one(target.kind, target.id, nullptr, listed_limit);
     return seen && seen->listed;
   } catch (const StoreError& error) {
     remember(error);

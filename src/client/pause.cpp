@@ -13,7 +13,8 @@ double random_between(double low, double high) {
 }
 
 Clock::Length scaled(Clock::Length length, double factor) {
-  return Clock::Length(static_cast<Clock::Length::rep>(static_cast<double>(length.count()) * factor));
+  return Clock::Length(
+      static_cast<Clock::Length::rep>(static_cast<double>(length.count()) * factor));
 }
 
 }  // namespace

@@ -61,9 +61,8 @@ PageColumns columns_of(std::span<const Held> held) {
 
 // The answer to a page call must be one row per position; any order is accepted.
 template <typename Word>
-std::vector<Word> page_words(const Result& result, std::span<const Held> held,
-                             std::string_view yes, Word yes_word, std::string_view no,
-                             Word no_word) {
+std::vector<Word> page_words(const Result& result, std::span<const Held> held, std::string_view yes,
+                             Word yes_word, std::string_view no, Word no_word) {
   if (result.rows() != static_cast<int>(held.size())) malformed("rows are missing in the answer");
   std::vector<std::optional<Word>> words(held.size());
   for (int row = 0; row < result.rows(); ++row) {
@@ -91,8 +90,8 @@ std::string_view one_word(const Result& result) {
 
 }  // namespace
 
-std::vector<ClaimedTarget> PgClaimStore::claim(const ClaimRequest& request,
-                                               const ClaimToken& token, Clock::Length limit) {
+std::vector<ClaimedTarget> PgClaimStore::claim(const ClaimRequest& request, const ClaimToken& token,
+                                               Clock::Length limit) {
   const Parameter parameters[] = {
       request.owner, std::to_string(request.page_size), interval_parameter(request.lease),
       token.parameter(),
@@ -102,8 +101,8 @@ std::vector<ClaimedTarget> PgClaimStore::claim(const ClaimRequest& request,
   for (int row = 0; row < result.rows(); ++row) {
     page.push_back({{std::string(result.text(row, 0)), std::string(result.text(row, 1)),
                      result.optional_text(row, 2), result.optional_text(row, 3),
-                     utc_text(result.optional_text(row, 4)),
-                     utc_text(result.optional_text(row, 5)), result.optional_text(row, 11)},
+                     utc_text(result.optional_text(row, 4)), utc_text(result.optional_text(row, 5)),
+                     result.optional_text(row, 11)},
                     std::string(result.text(row, 6)),
                     ClaimToken(std::string(result.text(row, 7))),
                     result.integer(row, 8),
@@ -116,8 +115,9 @@ std::vector<ClaimedTarget> PgClaimStore::claim(const ClaimRequest& request,
 std::vector<Renewed> PgClaimStore::renew_page(const Holder& holder, std::span<const Held> held,
                                               Milliseconds lease, Clock::Length limit) {
   const PageColumns columns = columns_of(held);
-  const Parameter parameters[] = {holder.owner, holder.token.parameter(), columns.kinds,
-                                  columns.ids,  columns.versions,         interval_parameter(lease)};
+  const Parameter parameters[] = {holder.owner,     holder.token.parameter(),
+                                  columns.kinds,    columns.ids,
+                                  columns.versions, interval_parameter(lease)};
   return page_words(connection_.query(renew_statement, parameters, limit), held, "renewed",
                     Renewed::renewed, "fenced", Renewed::fenced);
 }
@@ -125,15 +125,14 @@ std::vector<Renewed> PgClaimStore::renew_page(const Holder& holder, std::span<co
 Settled PgClaimStore::settle(const Holder& holder, const Held& held, disposition how,
                              std::optional<Milliseconds> delay, const std::string& note,
                              Clock::Length limit) {
-  const Parameter parameters[] = {
-      held.kind,
-      held.id,
-      holder.owner,
-      holder.token.parameter(),
-      std::to_string(held.version),
-      std::string(to_text(how)),
-      delay ? Parameter(interval_parameter(*delay)) : Parameter(),
-      note.empty() ? Parameter() : Parameter(note)};
+  const Parameter parameters[] = {held.kind,
+                                  held.id,
+                                  holder.owner,
+                                  holder.token.parameter(),
+                                  std::to_string(held.version),
+                                  std::string(to_text(how)),
+                                  delay ? Parameter(interval_parameter(*delay)) : Parameter(),
+                                  note.empty() ? Parameter() : Parameter(note)};
   const Result result = connection_.query(settle_statement, parameters, limit);
   const std::string_view word = one_word(result);
   if (word == "settled") return Settled::settled;
@@ -141,17 +140,15 @@ Settled PgClaimStore::settle(const Holder& holder, const Held& held, disposition
   malformed("settle answered a word that is not known");
 }
 
-Concluded PgClaimStore::conclude(const Holder& holder, const Held& held,
-                                 const std::string& verdict, const std::string& evidence,
-                                 Clock::Length limit) {
-  const Parameter parameters[] = {
-      held.kind,
-      held.id,
-      holder.owner,
-      holder.token.parameter(),
-      std::to_string(held.version),
-      verdict,
-      evidence.empty() ? Parameter() : Parameter(evidence)};
+Concluded PgClaimStore::conclude(const Holder& holder, const Held& held, const std::string& verdict,
+                                 const std::string& evidence, Clock::Length limit) {
+  const Parameter parameters[] = {held.kind,
+                                  held.id,
+                                  holder.owner,
+                                  holder.token.parameter(),
+                                  std::to_string(held.version),
+                                  verdict,
+                                  evidence.empty() ? Parameter() : Parameter(evidence)};
   const Result result = connection_.query(conclude_statement, parameters, limit);
   const std::string_view word = one_word(result);
   if (word == "concluded") return Concluded::concluded;

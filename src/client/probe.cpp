@@ -36,17 +36,17 @@ ProbeAnswer bad_answer(std::string reason) {
 void ProbeRegistry::add(const std::string& kind, std::shared_ptr<Probe> probe,
                         Milliseconds timeout) {
   if (!is_kind(kind)) {
-    throw std::invalid_argument(
-        fmt::format("kind \"{}\" is not a lower-case word of at most 63 characters",
-                    kind.substr(0, 80)));
+    throw std::invalid_argument(fmt::format(
+        "kind \"{}\" is not a lower-case word of at most 63 characters", kind.substr(0, 80)));
   }
   // Its verdicts and its conclusion follow other rules than a source's.
   if (kind == dispatch_kind) throw std::invalid_argument("kind \"dispatch\" takes no probe");
   if (probe == nullptr) throw std::invalid_argument(fmt::format("kind {} has no probe", kind));
   if (timeout <= Milliseconds::zero() || timeout > timeout_max) {
-    throw std::invalid_argument(fmt::format("the timeout of kind {} is {}: it must be above 0s and "
-                                            "at most {}",
-                                            kind, to_text(timeout), to_text(timeout_max)));
+    throw std::invalid_argument(
+        fmt::format("the timeout of kind {} is {}: it must be above 0s and "
+                    "at most {}",
+                    kind, to_text(timeout), to_text(timeout_max)));
   }
   if (entries_.size() >= size_max) throw std::invalid_argument("there are 32 probes already");
   if (!entries_.emplace(kind, Entry{std::move(probe), timeout}).second) {

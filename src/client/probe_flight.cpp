@@ -60,8 +60,8 @@ ProbeFlight::ProbeFlight(const ProbeRegistry::Entry& entry, const Target& target
                          Clock::Length timeout, std::shared_ptr<Signal> signal,
                          std::shared_ptr<ProbeTraffic> traffic) {
   if (!traffic->enter(target.kind)) {
-    state_->answer = ProbeAnswer{Verdict::unknown, Why::provider_unavailable,
-                                 "the last probe of this kind still runs", {}};
+    state_->answer = ProbeAnswer{
+        Verdict::unknown, Why::provider_unavailable, "the last probe of this kind still runs", {}};
     return;
   }
   // Nothing of the pass is used by the thread: it may outlive it.

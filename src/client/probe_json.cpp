@@ -20,13 +20,13 @@ struct Refused {
   std::string reason;
 };
 
-json or_null(const std::optional<std::string>& text) {
-  return text ? json(*text) : json(nullptr);
-}
+json or_null(const std::optional<std::string>& text) { return text ? json(*text) : json(nullptr); }
 
 // Depth and repeated keys are seen while parsing: a deep value would later be written out by
 // recursion, and of two equal keys the last would win in silence.
 json parse_strictly(std::string_view text) {
+  // The parser takes a NUL for the end of the text.
+  if (text.find('\0') != std::string_view::npos) throw Refused{"the answer has a NUL character"};
   bool too_deep = false;
   bool repeated = false;
   std::vector<std::set<std::string>> keys;
@@ -82,8 +82,9 @@ Why why_of(const std::string& reason) {
        {Why::provider_unavailable, Why::identity_unverifiable, Why::conflicting_evidence}) {
     if (reason == to_text(why)) return why;
   }
-  throw Refused{"the verdict unknown needs the reason provider_unavailable, "
-                "identity_unverifiable or conflicting_evidence"};
+  throw Refused{
+      "the verdict unknown needs the reason provider_unavailable, "
+      "identity_unverifiable or conflicting_evidence"};
 }
 
 std::string reason_of(const json& answer) {
@@ -100,8 +101,8 @@ std::string evidence_of(const json& answer) {
   if (has_nul(*said)) throw Refused{"the evidence has a NUL character"};
   std::string text = said->dump();
   if (text.size() > evidence_max) {
-    throw Refused{fmt::format("the evidence has {} bytes, more than {}", text.size(),
-                              evidence_max)};
+    throw Refused{
+        fmt::format("the evidence has {} bytes, more than {}", text.size(), evidence_max)};
   }
   return text;
 }

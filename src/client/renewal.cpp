@@ -49,7 +49,8 @@ void Renewal::run(std::stop_token stop) {
 
 bool Renewal::renew_once(const HeldPage::Kept& kept, Clock::Time sent) {
   try {
-    const Clock::Length limit = std::min<Clock::Length>({kept.deadline - sent, lease_ / 3, std::chrono::seconds(5)});
+    const Clock::Length limit =
+        std::min<Clock::Length>({kept.deadline - sent, lease_ / 3, std::chrono::seconds(5)});
     const std::vector<Renewed> words =
         store_.renew_page(page_.holder(), kept.targets, lease_, limit);
     if (words.size() != kept.targets.size()) {

@@ -33,8 +33,7 @@ void check_options(const SupervisorOptions& options, const ProbeRegistry& probes
   constexpr Milliseconds least(lease_min / 1000), most(lease_max / 1000);
   if (options.lease < least || options.lease > most) {
     throw std::invalid_argument(fmt::format("lease {} is outside of {} to {}",
-                                            to_text(options.lease), to_text(least),
-                                            to_text(most)));
+                                            to_text(options.lease), to_text(least), to_text(most)));
   }
   if (options.grace < Milliseconds::zero()) throw std::invalid_argument("the grace is negative");
   if (options.kinds.empty()) throw std::invalid_argument("there is no probe for any kind");
@@ -44,9 +43,9 @@ void check_options(const SupervisorOptions& options, const ProbeRegistry& probes
       throw std::invalid_argument(fmt::format("kind \"{}\" has no probe", kind.substr(0, 80)));
     }
     if (entry->timeout >= options.lease - HeldPage::margin) {
-      throw std::invalid_argument(
-          fmt::format("the timeout of kind {} is {}: it must be less than the lease of {} minus 250ms",
-                      kind, to_text(entry->timeout), to_text(options.lease)));
+      throw std::invalid_argument(fmt::format(
+          "the timeout of kind {} is {}: it must be less than the lease of {} minus 250ms", kind,
+          to_text(entry->timeout), to_text(options.lease)));
     }
   }
 }
@@ -85,9 +84,8 @@ PassReport RecoverySupervisor::run_pass(const Shutdown& shutdown) {
   try {
     const Clock::Time started = clock_.now();
     const Page page = claim_page(
-        stores_.claims,
-        {options_.owner, options_.page_size, options_.lease, options_.kinds}, clock_,
-        shutdown.drain);
+        stores_.claims, {options_.owner, options_.page_size, options_.lease, options_.kinds},
+        clock_, shutdown.drain);
     report.discovered = static_cast<int>(page.targets.size());
     if (!page.targets.empty()) {
       Pass pass(options_, stores_, *probes_, traffic_, listener_, clock_, shutdown, page, started);

@@ -62,7 +62,11 @@ inline void wait_for(const std::function<bool()>& condition) {
 inline ClaimedTarget make_claimed(std::string kind, std::string id, int failure_count = 0) {
   return {{std::move(kind), std::move(id), "run-1", "running", "2026-01-01T00:00:00Z",
            "2026-01-01T00:01:00Z", R"({"pid":7})"},
-          "tester", ClaimToken(""), 1, Milliseconds(30'000), failure_count};
+          "tester",
+          ClaimToken(""),
+          1,
+          Milliseconds(30'000),
+          failure_count};
 }
 
 struct Call {

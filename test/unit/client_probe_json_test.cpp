@@ -52,28 +52,36 @@ TEST(Answer, ReadsEachVerdict) {
 TEST(Answer, GarbageIsBad) {
   const std::string deep = R"({"verdict":"not_running","evidence":{"a":)" +
                            std::string(20'000, '[') + std::string(20'000, ']') + "}}";
-  const std::string large = R"({"verdict":"not_running","evidence":{"a":")" +
-                            std::string(65'536, 'x') + R"("}})";
-  for (const std::string& text : {
-           std::string(), std::string("garbage"), std::string("{"), std::string("[]"),
-           std::string("null"), std::string("\"not_running\""), std::string("{}"),
-           std::string(R"({"verdict":7})"), std::string(R"({"verdict":"NOT_RUNNING"})"),
-           std::string(R"({"verdict":"lost"})"),
-           std::string(R"({"verdict":"not_running"} trailing)"),
-           std::string(R"({"verdict":"not_running"}{"verdict":"running"})"),
-           std::string(R"({"verdict":"running","verdict":"not_running"})"),
-           std::string(R"({"verdict":"unknown"})"),
-           std::string(R"({"verdict":"unknown","reason":"dunno"})"),
-           std::string(R"({"verdict":"not_running","reason":7})"),
-           std::string(R"({"verdict":"not_running","evidence":[1]})"),
-           std::string(R"({"verdict":"not_running","evidence":{"a":"\u0000"}})"),
-           std::string(R"({"verdict":"not_running","evidence":{"\u0000":1}})"),
-           std::string(R"({"verdict":"not_running","evidence":{"a":["\u0000"]}})"),
-           std::string(R"({"verdict":"not_running","evidence":{"a":"\ud800"}})"),
-           std::string(R"({"verdict":"not_running","evidence":{"a":NaN}})"),
-           std::string(R"({"verdict":"not_running","evidence":{"a":1e999}})"),
-           std::string("{\"verdict\":\"not_running\",\"evidence\":{\"a\":\"\xff\xfe\"}}"),
-           std::string("{\"verdict\":\"not_running\"}\0", 25), deep, large}) {
+  const std::string large =
+      R"({"verdict":"not_running","evidence":{"a":")" + std::string(65'536, 'x') + R"("}})";
+  for (const std::string& text :
+       {std::string(),
+        std::string("garbage"),
+        std::string("{"),
+        std::string("[]"),
+        std::string("null"),
+        std::string("\"not_running\""),
+        std::string("{}"),
+        std::string(R"({"verdict":7})"),
+        std::string(R"({"verdict":"NOT_RUNNING"})"),
+        std::string(R"({"verdict":"lost"})"),
+        std::string(R"({"verdict":"not_running"} trailing)"),
+        std::string(R"({"verdict":"not_running"}{"verdict":"running"})"),
+        std::string(R"({"verdict":"running","verdict":"not_running"})"),
+        std::string(R"({"verdict":"unknown"})"),
+        std::string(R"({"verdict":"unknown","reason":"dunno"})"),
+        std::string(R"({"verdict":"not_running","reason":7})"),
+        std::string(R"({"verdict":"not_running","evidence":[1]})"),
+        std::string(R"({"verdict":"not_running","evidence":{"a":"\u0000"}})"),
+        std::string(R"({"verdict":"not_running","evidence":{"\u0000":1}})"),
+        std::string(R"({"verdict":"not_running","evidence":{"a":["\u0000"]}})"),
+        std::string(R"({"verdict":"not_running","evidence":{"a":"\ud800"}})"),
+        std::string(R"({"verdict":"not_running","evidence":{"a":NaN}})"),
+        std::string(R"({"verdict":"not_running","evidence":{"a":1e999}})"),
+        std::string("{\"verdict\":\"not_running\",\"evidence\":{\"a\":\"\xff\xfe\"}}"),
+        std::string("{\"verdict\":\"not_running\"}\0", 26),
+        deep,
+        large}) {
     const ProbeAnswer answer = parsed(text);
     EXPECT_EQ(answer.verdict, Verdict::bad) << text.substr(0, 80);
     EXPECT_FALSE(answer.reason.empty());
@@ -82,11 +90,10 @@ TEST(Answer, GarbageIsBad) {
 }
 
 TEST(Answer, AnAnswerForAnotherTargetIsBad) {
-  for (const char* text : {R"({"verdict":"not_running","id":"b"})",
-                           R"({"verdict":"not_running","kind":"run"})",
-                           R"({"verdict":"not_running","run_id":"run-2"})",
-                           R"({"verdict":"not_running","run_id":null})",
-                           R"({"verdict":"not_running","id":7})"}) {
+  for (const char* text :
+       {R"({"verdict":"not_running","id":"b"})", R"({"verdict":"not_running","kind":"run"})",
+        R"({"verdict":"not_running","run_id":"run-2"})",
+        R"({"verdict":"not_running","run_id":null})", R"({"verdict":"not_running","id":7})"}) {
     EXPECT_EQ(parsed(text).verdict, Verdict::bad) << text;
   }
 }
