@@ -69,8 +69,7 @@ int Cell::run(const Shutdown& shutdown, const Publish& publish) {
 
 int Cell::ended(const PassReport& report) const {
   if (report.safe) return done;
-  if (report.error) return exit_code_of(*report.error);
-  if (options_.once) return report.failed == 0 ? done : not_converged;
+  if (report.failed > 0 && report.error) return exit_code_of(*report.error);
   return not_converged;
 }
 

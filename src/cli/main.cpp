@@ -52,9 +52,10 @@ void add_supervise(CLI::App& program, SuperviseOptions& options, Run& run) {
       ->type_name("TIME");
   add_duration(app, "--grace", options.grace, Milliseconds(0), std::chrono::minutes(5),
                "time of the probe in flight after SIGTERM (default 15s)");
-  CLI::Option* const once = app.add_flag("--once", options.once, "one pass; 0 unless it failed");
+  CLI::Option* const once =
+      app.add_flag("--once", options.once, "one pass: 0 when it is safe, else 1");
   app.add_flag("--until-converged", options.until_converged,
-               "passes until one is safe (0), or --max-passes are done (1)")
+               "passes until one is safe: 0, or --max-passes are done: 1")
       ->excludes(once);
   app.add_option("--max-passes", options.max_passes, "most passes of --until-converged")
       ->check(CLI::Range(1, 1'000'000))

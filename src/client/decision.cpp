@@ -39,7 +39,8 @@ Decision decide(const ProbeAnswer& answer, int failure_count) {
 Decision without_transition(const Decision& conclusion) {
   Decision decision;
   decision.how = disposition::resolved;
-  decision.note = conclusion.note;
+  decision.note =
+      clean_text(fmt::format("the source has no transition; {}", conclusion.note), note_max);
   return decision;
 }
 

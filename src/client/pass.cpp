@@ -159,12 +159,13 @@ void Pass::give_back_waiting() {
       }
       return;
     } catch (const StoreError& error) {
-      remember(error);
+      tell(listener_, Level::warning, fmt::format("giving back: {}", error.what()));
       const Clock::Time again = clock_.now() + backoff.next();
       if (error.retryable() && tries < give_back_tries && again < deadline &&
           sleep_until(clock_, again, shutdown_.cancel)) {
         continue;
       }
+      remember(error);
       for (const std::size_t at : positions) {
         end(at, Outcome::left, {}, "not judged, and could not be given back");
       }
@@ -190,7 +191,6 @@ void Pass::end(std::size_t at, Outcome outcome, const std::string& verdict, cons
 }
 
 void Pass::remember(const StoreError& error) {
-  tell(listener_, Level::warning, error.what());
   if (!error_) error_ = error;
 }
 

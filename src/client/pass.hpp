@@ -41,6 +41,7 @@ class Pass {
   bool still_listed(std::size_t at);
   void end(std::size_t at, Outcome outcome, const std::string& verdict, const std::string& note,
            bool listed = false);
+  // For the report: an error that cost something, not one that was got over.
   void remember(const StoreError& error);
 
   const SupervisorOptions& options_;

@@ -16,10 +16,11 @@ constexpr Clock::Length listed_limit = std::chrono::seconds(5);
 // A transition that fails so often with an error that could pass is taken for one that always does.
 constexpr int conclude_tries = 5;
 
-bool speaks_of_transition(const ServerText& text) {
-  constexpr std::string_view word = "transition";
-  return text.message.find(word) != std::string::npos ||
-         text.detail.find(word) != std::string::npos;
+// Of the states that answer 55000 the server's own message tells two apart; its messages are not
+// translated.
+bool says(const StoreError& error, std::string_view words) {
+  return error.code() == StoreCode::not_possible &&
+         error.server().message.find(words) != std::string::npos;
 }
 
 }  // namespace
@@ -49,10 +50,11 @@ void Pass::commit(std::size_t at, const std::string& verdict, Decision decision)
       end(at, outcome, verdict, decision.note, !done || still_listed(at));
       return;
     } catch (const StoreError& error) {
-      remember(error);
+      tell(listener_, Level::warning,
+           fmt::format("{} {}: {}", reports_[at].kind, reports_[at].id, error.what()));
       if (change_after(error, at, tries, decision)) continue;
-      if (decision.conclude && error.code() == StoreCode::not_possible) {
-        // Given back with the rest, at the end of the pass.
+      if (decision.conclude && says(error, "paused")) {
+        // Settling would spend the conclusion: it is given back at the end of the pass.
         progress_[at] = Progress::waiting;
         return;
       }
@@ -61,6 +63,7 @@ void Pass::commit(std::size_t at, const std::string& verdict, Decision decision)
           sleep_until(clock_, std::min(again, held_.deadline(at)), shutdown_.cancel)) {
         continue;
       }
+      remember(error);
       end(at, Outcome::failed, verdict, error.what(), true);
       return;
     }
@@ -97,12 +100,11 @@ bool Pass::change_after(const StoreError& error, std::size_t at, int tries, Deci
     decision.note = ascii;
     return true;
   }
-  if (error.code() == StoreCode::not_possible) {
-    // A paused kind answers with the same SQLSTATE, and settling it would spend its conclusion.
-    if (!speaks_of_transition(error.server())) return false;
+  if (says(error, "has no transition")) {
     without_transition_.insert(held_.target(at).kind);
     return true;
   }
+  if (says(error, "paused")) return false;
   if (error.retryable() && tries < conclude_tries) return false;
   if (error.code() == StoreCode::read_only || error.code() == StoreCode::shutting_down) {
     return false;
@@ -117,7 +119,9 @@ bool Pass::still_listed(std::size_t at) {
     const auto seen = stores_.candidates.observe_one(target.kind, target.id, nullptr, listed_limit);
     return seen && seen->listed;
   } catch (const StoreError& error) {
-    remember(error);
+    tell(
+        listener_, Level::warning,
+        fmt::format("{} {}: whether it is listed still: {}", target.kind, target.id, error.what()));
     return true;
   }
 }

@@ -77,7 +77,7 @@ struct PassReport {
   // A drain or cancel was asked for: the rest of the pass was not done.
   bool stopped = false;
   std::vector<TargetReport> targets;
-  // The first error of the store in this pass.
+  // The first error of the store that cost this pass something.
   std::optional<StoreError> error;
 };
 

@@ -31,6 +31,7 @@ TEST(Decision, WithoutATransitionItIsResolved) {
   const Decision decision = without_transition(decide(answer(Verdict::not_running), 0));
   EXPECT_FALSE(decision.conclude);
   EXPECT_EQ(decision.how, disposition::resolved);
+  EXPECT_EQ(decision.note, "the source has no transition; not_running");
 }
 
 TEST(Decision, AnUnavailableProviderIsAlwaysTriedAgain) {

@@ -155,7 +155,7 @@ TEST_F(Supervisor, WithoutATransitionItSettlesResolvedAndAsksOnce) {
   fill(3);
   probe([](const Target&, const ProbeCall&) { return gone; });
   claims.on_conclude = [](const Held&, const std::string&) -> Concluded {
-    throw StoreError("55000", {"kind job has no transition", "", ""});
+    throw StoreError("55000", {"the source of kind \"job\" has no transition", "", ""});
   };
   source.listed["t1"] = true;
   const PassReport report = pass();
