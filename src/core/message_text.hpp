@@ -51,8 +51,9 @@ class message_text {
     return *this;
   }
 
+  // A null pointer (the server's answer for a name that is gone) appends nothing.
   constexpr message_text& operator<<(const char* piece) noexcept {
-    return *this << std::string_view(piece);
+    return piece == nullptr ? *this : *this << std::string_view(piece);
   }
 
   template <std::integral T>

@@ -1,5 +1,6 @@
 // ql3_attach_source and ql3_detach_source.
 #include "audit.hpp"
+#include "compat.hpp"
 #include "session.hpp"
 #include "source_index.hpp"
 #include "source_plans.hpp"
@@ -46,8 +47,19 @@ named_object name_of_relation(Oid relation) {
     auto* form = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple));
     found = {get_namespace_name(form->relnamespace), pstrdup(NameStr(form->relname)), form->relowner};
     ReleaseSysCache(tuple);
-    return found;
+    // The schema may have been dropped with its relation meanwhile: as if there were none.
+    return found.schema == nullptr ? named_object{} : found;
   });
+}
+
+named_object name_of_function(Oid function) {
+  named_object const found = call([&] {
+    Oid const schema = get_func_namespace(function);
+    return named_object{OidIsValid(schema) ? get_namespace_name(schema) : nullptr, get_func_name(function), InvalidOid};
+  });
+  if (found.schema == nullptr || found.name == nullptr)
+    throw error(sqlstate::undefined_function, "the transition function does not exist");
+  return found;
 }
 
 void check_relation(Oid relation, const named_object& named) {
@@ -62,7 +74,7 @@ void check_relation(Oid relation, const named_object& named) {
     throw error("42809", (message_text<256>() << named.schema << "." << named.name << " is temporary").view(),
                 "A source is read by every session.");
   // Asked as the caller: this function is SECURITY INVOKER for it.
-  if (!call([&] { return pg_class_ownercheck(relation, GetUserId()); }))
+  if (!call([&] { return compat::owns_relation(relation, GetUserId()); }))
     throw error(sqlstate::insufficient_privilege,
                 (message_text<256>() << "must be owner of relation " << named.schema << "." << named.name).view(),
                 "The source is read with the rights of its owner, so only its owner may attach it.");
@@ -77,6 +89,7 @@ void check_order(Oid relation, const named_object& named) {
                 "Hand an indexed column through as lost_at, or attach with allow_slow => true: every claim then reads "
                 "the whole relation.");
   named_object const table = name_of_relation(origin.table);
+  if (table.name == nullptr) throw error(sqlstate::undefined_object, "the table behind the relation does not exist");
   const char* const command = call([&] {
     char* column = get_attname(origin.table, origin.column, false);
     return const_cast<const char*>(
@@ -149,8 +162,9 @@ Datum attach_source(FunctionCallInfo fcinfo) {
   if (!given.is_null(arg_transition)) {
     Oid const function = DatumGetObjectId(given.datum(arg_transition, "transition"));
     check_transition(function, named.owner);
-    transition_schema = call([&] { return std::string_view(get_namespace_name(get_func_namespace(function))); });
-    transition_name = call([&] { return std::string_view(get_func_name(function)); });
+    named_object const transition = name_of_function(function);
+    transition_schema = transition.schema;
+    transition_name = transition.name;
   }
 
   in_session([&] {

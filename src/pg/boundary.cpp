@@ -4,12 +4,15 @@ namespace ql3::pg {
 
 namespace {
 
-// Used when copying an error runs out of memory: nothing here is allocated.
-ErrorData out_of_memory_error() noexcept {
+// Used when copying an error runs out of memory: nothing here is allocated. The SQLSTATE stays, so that a cancel
+// is still known as one (must_pass).
+ErrorData uncopied_error(int sqlerrcode) noexcept {
   ErrorData data{};
   data.elevel = ERROR;
-  data.sqlerrcode = ERRCODE_OUT_OF_MEMORY;
-  data.message = const_cast<char*>("out of memory");
+  data.output_to_server = true;
+  data.output_to_client = true;
+  data.sqlerrcode = sqlerrcode;
+  data.message = const_cast<char*>("out of memory while an error was reported");
   return data;
 }
 
@@ -17,13 +20,19 @@ int encode(const char* code) noexcept {
   return MAKE_SQLSTATE(code[0], code[1], code[2], code[3], code[4]);
 }
 
-void copy(char (&to)[512], const char* from) noexcept { strlcpy(to, from == nullptr ? "" : from, sizeof to); }
+// A message is cut at a character boundary, or it could not be converted for the client.
+void copy(char (&to)[512], const char* from) noexcept {
+  message_text<sizeof to> kept;
+  kept << std::string_view(from == nullptr ? "" : from);
+  strlcpy(to, kept.c_str(), sizeof to);
+}
 
 }  // namespace
 
 ErrorData* take_server_error(MemoryContext context) noexcept {
   static ErrorData exhausted;
-  MemoryContextSwitchTo(context);
+  int const sqlerrcode = geterrcode();
+  MemoryContextSwitchTo(error_home::present() != nullptr ? error_home::present() : context);
   stack_keeper keeper;
   sigjmp_buf landing;
   ErrorData* volatile copied = nullptr;
@@ -31,7 +40,7 @@ ErrorData* take_server_error(MemoryContext context) noexcept {
     PG_exception_stack = &landing;
     copied = CopyErrorData();
   } else {
-    exhausted = out_of_memory_error();
+    exhausted = uncopied_error(sqlerrcode);
     copied = &exhausted;
   }
   keeper.restore();

@@ -19,14 +19,29 @@
 namespace ql3::pg {
 
 // A server error on its way through C++ frames. The copy lives in the memory context that was current when
-// call() was entered and dies with it; enter() re-raises it whole.
+// enter() began (error_home), because contexts made further in, such as a scratch, are deleted while the
+// exception passes; enter() re-raises it whole.
 struct pg_error {
   ErrorData* data;
 };
 
-// Copies the error that has just landed and clears the server's error state. Needs a context that is not
-// ErrorContext. Never fails: where the copy itself runs out of memory, a static out-of-memory error is returned.
+// Copies the error that has just landed, makes `context` current and clears the server's error state. Never fails:
+// where the copy itself runs out of memory, a static error with the SQLSTATE of the original is returned.
 ErrorData* take_server_error(MemoryContext context) noexcept;
+
+// Where errors are kept until enter() ends; set by enter() alone.
+class error_home {
+ public:
+  error_home() noexcept : outer_(present_) { present_ = CurrentMemoryContext; }
+  ~error_home() noexcept { present_ = outer_; }
+  error_home(const error_home&) = delete;
+  error_home& operator=(const error_home&) = delete;
+  static MemoryContext present() noexcept { return present_; }
+
+ private:
+  static inline constinit MemoryContext present_ = nullptr;
+  MemoryContext outer_;
+};
 
 // Puts PG_exception_stack and error_context_stack back, also when a leaf throws (which it must not do).
 class stack_keeper {
@@ -81,6 +96,7 @@ template <class Body>
 Datum enter(FunctionCallInfo fcinfo, Body body) {
   failure slot{};
   try {
+    error_home here;
     return body(fcinfo);
   } catch (const pg_error& thrown) {
     slot.server = thrown.data;
@@ -139,23 +155,26 @@ void keep_if(Body&& body) {
     BeginInternalSubTransaction(nullptr);
     MemoryContextSwitchTo(context);
   });
-  bool kept = false;
-  try {
-    kept = body();
-  } catch (...) {
-    call([=] {
-      RollbackAndReleaseCurrentSubTransaction();
-      MemoryContextSwitchTo(context);
-      CurrentResourceOwner = owner;
-    });
-    throw;
-  }
-  call([=] {
-    if (kept) ReleaseCurrentSubTransaction();
-    else RollbackAndReleaseCurrentSubTransaction();
+  auto roll_back = [=] {
+    RollbackAndReleaseCurrentSubTransaction();
     MemoryContextSwitchTo(context);
     CurrentResourceOwner = owner;
-  });
+  };
+  try {
+    if (body()) {
+      call([=] {
+        ReleaseCurrentSubTransaction();
+        MemoryContextSwitchTo(context);
+        CurrentResourceOwner = owner;
+      });
+      return;
+    }
+  } catch (...) {
+    // Also when the release itself failed: the caller must not be left one level too deep.
+    call(roll_back);
+    throw;
+  }
+  call(roll_back);
 }
 
 inline void check_for_interrupts() {

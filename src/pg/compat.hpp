@@ -19,4 +19,39 @@ inline IndexScanDesc index_begin(Relation table, Relation index, Snapshot snapsh
 #endif
 }
 
+// May the role act as the relation's owner?
+inline bool owns_relation(Oid relation, Oid role) {
+#if PG_VERSION_NUM >= 160000
+  return object_ownercheck(RelationRelationId, relation, role);
+#else
+  return pg_class_ownercheck(relation, role);
+#endif
+}
+
+// The timeline that WAL is written on. REQUIRES: not in recovery.
+inline TimeLineID insertion_timeline() {
+#if PG_VERSION_NUM >= 150000
+  return GetWALInsertionTimeLine();
+#else
+  return ThisTimeLineID;  // set by RecoveryInProgress(), which every writing function asks first
+#endif
+}
+
+inline void reserve_settings(const char* prefix) {
+#if PG_VERSION_NUM >= 150000
+  MarkGUCPrefixReserved(prefix);
+#else
+  EmitWarningsOnPlaceholders(prefix);
+#endif
+}
+
+// Milliseconds; 0 = none.
+#if PG_VERSION_NUM >= 170000
+inline constexpr bool has_transaction_timeout = true;
+inline int transaction_timeout() { return TransactionTimeout; }
+#else
+inline constexpr bool has_transaction_timeout = false;
+inline int transaction_timeout() { return 0; }
+#endif
+
 }  // namespace ql3::pg::compat

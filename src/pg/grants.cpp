@@ -1,5 +1,6 @@
 // ql3_grant and ql3_revoke: the rights of a profile, and the record of who has which (DESIGN section 7).
 #include "args.hpp"
+#include "compat.hpp"
 #include "session.hpp"
 
 extern "C" {
@@ -53,7 +54,7 @@ unsigned profile_of(std::string_view word) {
 void require_extension_owner(const char* what) {
   bool const owner = call([] {
     Oid const table = get_relname_relid("granted_profiles", get_namespace_oid("ql3", false));
-    return pg_class_ownercheck(table, GetUserId());
+    return compat::owns_relation(table, GetUserId());
   });
   if (!owner)
     throw error(sqlstate::insufficient_privilege,

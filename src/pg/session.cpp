@@ -1,5 +1,7 @@
 #include "session.hpp"
 
+#include "compat.hpp"
+
 extern "C" {
 #include "jit/jit.h"
 #include "optimizer/cost.h"
@@ -91,7 +93,7 @@ void session::finish() {
 }
 
 void require_writable(const char* what) {
-  if (RecoveryInProgress())
+  if (call([] { return RecoveryInProgress(); }))
     throw error(sqlstate::read_only_transaction, (message_text<256>() << "cannot execute " << what << "() during recovery").view(),
                 "Connect to the primary; target_session_attrs=read-write finds it.");
   if (XactReadOnly)
@@ -114,16 +116,17 @@ void bound_transaction() {
   if (limit == 0) return;
   call([&] {
     tighten("idle_in_transaction_session_timeout", IdleInTransactionSessionTimeout, limit, GUC_ACTION_LOCAL);
-#if PG_VERSION_NUM >= 170000
-    // When one is armed already, a plain SET LOCAL neither re-arms it nor leaves the idle timer on.
-    if (TransactionTimeout == 0 || TransactionTimeout > limit) {
-      set_local("transaction_timeout", "0", GUC_ACTION_LOCAL);
-      tighten("transaction_timeout", 0, limit, GUC_ACTION_LOCAL);
+    if constexpr (compat::has_transaction_timeout) {
+      // When one is armed already, a plain SET LOCAL neither re-arms it nor leaves the idle timer on.
+      int const present = compat::transaction_timeout();
+      if (present == 0 || present > limit) {
+        set_local("transaction_timeout", "0", GUC_ACTION_LOCAL);
+        tighten("transaction_timeout", 0, limit, GUC_ACTION_LOCAL);
+      }
+    } else {
+      // Without a transaction timeout a busy claimer is bounded statement by statement.
+      tighten("statement_timeout", StatementTimeout, limit, GUC_ACTION_LOCAL);
     }
-#else
-    // Without a transaction timeout a busy claimer is bounded statement by statement.
-    tighten("statement_timeout", StatementTimeout, limit, GUC_ACTION_LOCAL);
-#endif
   });
 }
 
@@ -139,14 +142,7 @@ std::int64_t transaction_mark(bool assign) {
   return mark == 0 ? 1 : mark;
 }
 
-std::uint32_t live_timeline() {
-#if PG_VERSION_NUM >= 150000
-  return GetWALInsertionTimeLine();
-#else
-  (void)RecoveryInProgress();
-  return ThisTimeLineID;
-#endif
-}
+std::uint32_t live_timeline() { return compat::insertion_timeline(); }
 
 std::uint64_t random_bits() {
   std::uint64_t bits = 0;
@@ -160,11 +156,7 @@ void define_settings() {
                           "A safeguard against a forgotten transaction, not a fence.",
                           &claim_transaction_timeout_ms, 5000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr,
                           nullptr, nullptr);
-#if PG_VERSION_NUM >= 150000
-  MarkGUCPrefixReserved("ql3");
-#else
-  EmitWarningsOnPlaceholders("ql3");
-#endif
+  compat::reserve_settings("ql3");
   RegisterXactCallback(on_transaction_event, nullptr);
 }
 

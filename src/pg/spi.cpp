@@ -68,8 +68,12 @@ std::optional<instant> rows::maybe_time(int row, int column) const {
   return time(row, column);
 }
 
+// SPI leaves its own context current, whatever was current before: a scratch would lose its use after one statement.
+
 SPIPlanPtr prepare_kept(const char* sql, int count, Oid* types) {
+  MemoryContext const before = CurrentMemoryContext;
   SPIPlanPtr plan = SPI_prepare(sql, count, types);
+  MemoryContextSwitchTo(before);
   if (plan == nullptr)
     elog(ERROR, "could not prepare a statement of ql3: %s", SPI_result_code_string(SPI_result));
   if (SPI_keepplan(plan) != 0) elog(ERROR, "could not keep a plan of ql3");
@@ -78,7 +82,9 @@ SPIPlanPtr prepare_kept(const char* sql, int count, Oid* types) {
 
 rows run_plan(SPIPlanPtr plan, const params& arguments, long limit, sight seen) {
   call([&] {
+    MemoryContext const before = CurrentMemoryContext;
     int code = SPI_execute_plan(plan, arguments.values(), arguments.nulls(), seen == sight::stable, limit);
+    MemoryContextSwitchTo(before);
     if (code < 0) elog(ERROR, "statement of ql3 failed: %s", SPI_result_code_string(code));
   });
   return {SPI_tuptable, SPI_processed};
