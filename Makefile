@@ -17,9 +17,12 @@ extension: ## build the extension
 	@command -v '$(PG_CONFIG)' >/dev/null || { echo 'no $(PG_CONFIG): run "make deps" or set PG_CONFIG' >&2; exit 1; }
 	+@$(extension) $(parallel) all
 
-client: ## build libql3, the program ql3 and the unit tests
+client: ## build libql3 and the program ql3
 	@test/server/configure-client build '-DSAN=$(SAN)' -DCMAKE_COMPILE_WARNING_AS_ERROR=$(if $(CI),ON,OFF)
 	@cmake --build build --parallel $(JOBS)
+
+units: client ## build the unit tests
+	@cmake --build build --parallel $(JOBS) --target units
 
 install: install-extension install-client ## install both (honours DESTDIR and PREFIX)
 
@@ -42,11 +45,11 @@ demo: deps ## the main job on real processes, on a throw-away server
 	@demo/run
 
 check: deps ## every test layer on throw-away servers
-	+@$(again) $(parallel) pgroot
+	+@$(again) $(parallel) pgroot units
 	@test/run static unit regress isolation t
 
 check-static: pgroot ## static checks of sources and exported symbols
-check-unit: pgroot ## GoogleTest units
+check-unit: pgroot units ## GoogleTest units
 check-regress: pgroot ## pg_regress topics
 check-isolation: pgroot ## isolation specs
 check-t: pgroot ## the executable tests of test/t
@@ -62,5 +65,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all extension client install install-extension install-client deps pgroot demo check \
+.PHONY: all extension client units install install-extension install-client deps pgroot demo check \
 	check-static check-unit check-regress check-isolation check-t format clean help
