@@ -13,7 +13,7 @@ namespace {
 constexpr Clock::Length first_look_limit = std::chrono::seconds(10);
 
 SupervisorOptions supervisor_options(const SuperviseOptions& options) {
-  return {options.owner, options.page_size, options.lease, options.kinds, options.grace};
+  return {*options.owner, options.page_size, options.lease, options.kinds, options.grace};
 }
 
 Tell listener(int number) {
@@ -50,7 +50,7 @@ ConnectionOptions Cell::connection(const std::string& dsn) const {
 int Cell::run(const Shutdown& shutdown, const Publish& publish) {
   // A first look, so that a wrong database, a missing right or an unknown kind ends the program
   // at its start and not in its log. Later the same errors are waited out.
-  candidates_.observe(1, options_.kinds, first_look_limit);
+  candidates_.observe(1, supervisor_.kinds(), first_look_limit);
   for (int pass = 1;; ++pass) {
     const PassReport report = supervisor_.run_pass(shutdown);
     publish(number_, pass, report);

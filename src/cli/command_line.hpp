@@ -13,7 +13,7 @@ namespace ql3::cli {
 
 struct SuperviseOptions {
   std::vector<std::string> dsns;
-  std::string owner;
+  std::optional<std::string> owner;
   std::vector<std::string> kinds;
   std::vector<std::string> probes;
   int page_size = 16;

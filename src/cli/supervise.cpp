@@ -50,7 +50,7 @@ class Printer {
 
   void operator()(int cell, int pass, const PassReport& report) {
     const std::lock_guard lock(mutex_);
-    const std::string line = options_.json ? pass_json(cell, pass, options_.owner, report)
+    const std::string line = options_.json ? pass_json(cell, pass, *options_.owner, report)
                                            : pass_text(cell, pass, report);
     std::fprintf(stdout, "%s\n", line.c_str());
     std::fflush(stdout);
@@ -82,7 +82,7 @@ int run_cell(Cell& cell, const Shutdown& shutdown, const Publish& publish) {
 
 int supervise(const SuperviseOptions& given) {
   SuperviseOptions options = given;
-  if (options.owner.empty()) options.owner = default_owner();
+  if (!options.owner) options.owner = default_owner();
   if (options.dsns.empty()) options.dsns.emplace_back();
   const std::shared_ptr<const ProbeRegistry> probes = make_probes(options);
 
@@ -95,7 +95,7 @@ int supervise(const SuperviseOptions& given) {
   for (const std::string& dsn : options.dsns) {
     cells.emplace_back(static_cast<int>(cells.size()) + 1, dsn, options, probes);
   }
-  spdlog::info("supervising as {}", options.owner);
+  spdlog::info("supervising as {}", *options.owner);
   std::vector<int> codes(cells.size(), not_converged);
   {
     std::vector<std::jthread> threads;

@@ -110,18 +110,18 @@ std::string evidence_of(const json& answer) {
 }  // namespace
 
 std::string candidate_json(const Target& target) {
-  json candidate = {{"kind", target.kind},
-                    {"id", target.id},
-                    {"run_id", or_null(target.run_id)},
-                    {"status", or_null(target.status)},
-                    {"created_at", or_null(target.created_at)},
-                    {"lost_at", or_null(target.lost_at)},
-                    {"source", nullptr}};
+  nlohmann::ordered_json candidate = {{"kind", target.kind},
+                                      {"id", target.id},
+                                      {"run_id", or_null(target.run_id)},
+                                      {"status", or_null(target.status)},
+                                      {"created_at", or_null(target.created_at)},
+                                      {"lost_at", or_null(target.lost_at)},
+                                      {"source", nullptr}};
   if (target.source) {
-    json source = json::parse(*target.source, nullptr, false);
+    auto source = nlohmann::ordered_json::parse(*target.source, nullptr, false);
     if (!source.is_discarded()) candidate["source"] = std::move(source);
   }
-  return candidate.dump(-1, ' ', false, json::error_handler_t::replace);
+  return candidate.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 ProbeAnswer parse_answer(std::string_view text, const Target& target) {

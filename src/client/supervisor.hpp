@@ -103,6 +103,9 @@ class RecoverySupervisor {
   // Errors of the store end in the report; what is thrown is std::bad_alloc and its like.
   PassReport run_pass(const Shutdown& shutdown);
 
+  // The kinds it claims.
+  const std::vector<std::string>& kinds() const noexcept { return options_.kinds; }
+
   // Probes that were given up and still run.
   std::size_t abandoned_probes() const { return traffic_->in_flight(); }
 
