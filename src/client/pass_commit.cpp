@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "client/look_again.hpp"
 #include "client/pass.hpp"
 #include "client/pause.hpp"
 #include "client/text.hpp"
@@ -116,7 +117,9 @@ bool Pass::change_after(const StoreError& error, std::size_t at, int tries, Deci
 bool Pass::still_listed(std::size_t at) {
   const Held& target = held_.target(at);
   try {
-    const auto seen = stores_.candidates.observe_one(target.kind, target.id, nullptr, listed_limit);
+    const auto seen = look_again(clock_, shutdown_.cancel, [&] {
+      return stores_.candidates.observe_one(target.kind, target.id, nullptr, listed_limit);
+    });
     return seen && seen->listed;
   } catch (const StoreError& error) {
     tell(

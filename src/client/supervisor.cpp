@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "client/claim_page.hpp"
+#include "client/look_again.hpp"
 #include "client/pass.hpp"
-#include "client/pause.hpp"
 #include "core/limits.hpp"
 #include "core/names.hpp"
 
@@ -17,7 +17,6 @@ namespace ql3 {
 namespace {
 
 constexpr Clock::Length observe_limit = std::chrono::seconds(10);
-constexpr int observe_tries = 3;
 
 void check_options(const SupervisorOptions& options, const ProbeRegistry& probes) {
   if (!is_owner(options.owner)) {
@@ -111,35 +110,26 @@ PassReport RecoverySupervisor::run_pass(const Shutdown& shutdown) {
 }
 
 void RecoverySupervisor::observe(PassReport& report, std::stop_token stop) {
-  Backoff backoff;
-  for (int tries = 1;; ++tries) {
-    try {
-      const Observation seen = stores_.candidates.observe(1, {}, observe_limit);
-      int listed = 0;
-      for (const ObservedTarget& one : seen.rows) {
-        if (one.blind()) {
-          ++report.failed;
-          tell(listener_, Level::warning,
-               fmt::format("source {} cannot be read: SQLSTATE {}", one.target.kind,
-                           one.detail.value_or("unknown")));
-        } else {
-          ++listed;
-        }
+  try {
+    const Observation seen =
+        look_again(clock_, stop, [&] { return stores_.candidates.observe(1, {}, observe_limit); });
+    int listed = 0;
+    for (const ObservedTarget& one : seen.rows) {
+      if (one.blind()) {
+        ++report.failed;
+        tell(listener_, Level::warning,
+             fmt::format("source {} cannot be read: SQLSTATE {}", one.target.kind,
+                         one.detail.value_or("unknown")));
+      } else {
+        ++listed;
       }
-      if (listed > 0) report.remaining = std::max(report.remaining, 1);
-      report.has_more = seen.has_more || (report.has_more && listed > 0);
-      report.safe =
-          seen.writable && seen.rows.empty() && report.remaining == 0 && report.failed == 0;
-      return;
-    } catch (const StoreError& error) {
-      if (error.retryable() && tries < observe_tries &&
-          sleep_until(clock_, clock_.now() + backoff.next(), stop)) {
-        continue;
-      }
-      ++report.failed;
-      if (!report.error) report.error = error;
-      return;
     }
+    if (listed > 0) report.remaining = std::max(report.remaining, 1);
+    report.has_more = seen.has_more || (report.has_more && listed > 0);
+    report.safe = seen.writable && seen.rows.empty() && report.remaining == 0 && report.failed == 0;
+  } catch (const StoreError& error) {
+    ++report.failed;
+    if (!report.error) report.error = error;
   }
 }
 
