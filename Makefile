@@ -37,7 +37,7 @@ deps: ## install what is missing of deps.txt with apt-get (sudo when not root)
 
 pgroot: all ## a private copy of the server with our extension in it, under build/pgroot
 	@test/server/make-pgroot '$(PG_CONFIG)' build/pgroot
-	+@$(extension) -s install DESTDIR=build/pgroot
+	+@$(extension) -s $(parallel) install install-torture DESTDIR=build/pgroot
 
 # A second make, because the first has read its files before deps made the tools they ask for.
 demo: deps ## the main job on real processes, on a throw-away server
