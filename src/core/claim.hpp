@@ -56,9 +56,9 @@ enum class claimability : unsigned char { claimable, held, waiting, parked };
 // What a claimer may do with a target that its source lists. `facts_changed` says that run_id,
 // status or lost_at of the source's row are no longer those the last claim handed out.
 //
-// A waiting time speaks about one incident and is bounded: retry and resolved are claimable at
-// their time, at once when the facts changed, and when their time lies more than 5 minutes ahead
-// (the clock stepped back). A row without the time its state needs waits for nothing. Manual stays
+// A waiting time is bounded: retry and resolved are claimable at their time, and when it lies more
+// than 5 minutes ahead (the clock stepped back). Resolved speaks about one incident: it is claimable
+// at once when the facts changed; retry waits its time all the same (DESIGN promise 5). A row without the time its state needs waits for nothing. Manual stays
 // parked whatever the facts, and so does a state this library does not know.
 constexpr claimability judge(const control_view& control, instant clock,
                              bool facts_changed) noexcept {
@@ -69,6 +69,8 @@ constexpr claimability judge(const control_view& control, instant clock,
                  ? claimability::held
                  : claimability::claimable;
     case state::retry:
+      return control.has_next && is_within_reach(clock, control.next_claim_at) ? claimability::waiting
+                                                                               : claimability::claimable;
     case state::resolved:
       return !facts_changed && control.has_next && is_within_reach(clock, control.next_claim_at)
                  ? claimability::waiting

@@ -16,20 +16,21 @@ namespace {
 
 enum attach_argument : int { arg_kind, arg_relation, arg_transition, arg_max_failures, arg_max_hold, arg_allow_slow };
 
-constinit statement attached_count{"SELECT pg_catalog.count(*) FROM ql3.recovery_sources WHERE attached"};
+constinit statement attached_count{"SELECT pg_catalog.count(*) FROM ql3.recovery_sources WHERE attached AND kind <> 'dispatch'"};
 // FOR UPDATE also on a detached row: two attaches of one kind exclude each other.
 constinit statement lock_source{
     "SELECT attached, generation FROM ql3.recovery_sources WHERE kind = $1 FOR UPDATE", TEXTOID};
 constinit statement write_source{
     "INSERT INTO ql3.recovery_sources (kind, attached, generation, relation_schema, relation_name, relation_owner,"
     "  transition_schema, transition_name, max_failures, max_hold, attached_at, of_extension)"
-    " VALUES ($1, true, 1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-    " ON CONFLICT (kind) DO UPDATE SET attached = true, generation = ql3.recovery_sources.generation + 1,"
+    " VALUES ($1, true, $11, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+    " ON CONFLICT (kind) DO UPDATE SET attached = true, generation = EXCLUDED.generation,"
     "  relation_schema = EXCLUDED.relation_schema, relation_name = EXCLUDED.relation_name,"
     "  relation_owner = EXCLUDED.relation_owner, transition_schema = EXCLUDED.transition_schema,"
     "  transition_name = EXCLUDED.transition_name, max_failures = EXCLUDED.max_failures,"
-    "  max_hold = EXCLUDED.max_hold, attached_at = EXCLUDED.attached_at, of_extension = EXCLUDED.of_extension",
-    TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID, INT8OID, TIMESTAMPTZOID, BOOLOID};
+    "  max_hold = EXCLUDED.max_hold, attached_at = EXCLUDED.attached_at, of_extension = EXCLUDED.of_extension"
+    " WHERE NOT ql3.recovery_sources.attached",
+    TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID, INT8OID, TIMESTAMPTZOID, BOOLOID, INT8OID};
 constinit statement unset_source{
     "UPDATE ql3.recovery_sources SET attached = false WHERE kind = $1 AND attached", TEXTOID};
 
@@ -138,6 +139,11 @@ std::string_view attached_json(const named_object& named, const std::optional<st
   });
 }
 
+[[noreturn]] void refuse_attached(std::string_view kind) {
+  throw error(sqlstate::duplicate_object, (message_text<256>() << "kind " << quoted{kind} << " is attached already").view(),
+              "ql3.ql3_detach_source(kind) ends the present source first.");
+}
+
 Datum attach_source(FunctionCallInfo fcinfo) {
   require_writable("ql3_attach_source");
   arguments const given(fcinfo);
@@ -171,10 +177,7 @@ Datum attach_source(FunctionCallInfo fcinfo) {
     as_extension_owner([&] {
       {
         rows const known = lock_source.run(params().text(kind));
-        if (!known.empty() && known.boolean(0, 1))
-          throw error(sqlstate::duplicate_object,
-                      (message_text<256>() << "kind " << quoted{kind} << " is attached already").view(),
-                      "ql3.ql3_detach_source(kind) ends the present source first.");
+        if (!known.empty() && known.boolean(0, 1)) refuse_attached(kind);
       }
       {
         rows const count = attached_count.run(params());
@@ -190,7 +193,10 @@ Datum attach_source(FunctionCallInfo fcinfo) {
       else to.null();
       // What the script of another extension attaches, that script attaches again at restore: it is not dumped and
       // not an operator's act.
-      write_source.write(to.time(clock_now()).boolean(creating_extension));
+      // A generation never seen before, also after DROP and CREATE EXTENSION: hints of an earlier one are void.
+      auto const generation = static_cast<std::int64_t>(random_bits() >> 1) | 1;
+      if (write_source.write(to.time(clock_now()).boolean(creating_extension).number(generation)) == 0)
+        refuse_attached(kind);  // another session attached it while we waited
       if (!creating_extension) audit({"attach", kind, {}, {}, {}, attached_json(named, transition_name)});
     });
   });

@@ -1,6 +1,7 @@
 #include "audit.hpp"
 
 #include "session.hpp"
+#include "try_lock.hpp"
 
 extern "C" {
 #include "commands/trigger.h"
@@ -9,8 +10,6 @@ extern "C" {
 namespace ql3::pg {
 
 namespace {
-
-constexpr std::uint16_t audit_space = 0x716e;
 
 constinit statement last_event{"SELECT event_id, digest FROM ql3.audit_events ORDER BY event_id DESC LIMIT 1"};
 
@@ -28,11 +27,7 @@ std::string_view role_name(Oid role) {
 }  // namespace
 
 void audit(const audited_act& act) {
-  call([] {
-    LOCKTAG tag;
-    SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, 0, 0, audit_space);
-    (void)LockAcquire(&tag, ExclusiveLock, false, false);
-  });
+  wait_transaction_lock(lock_space::audit, 0);
   std::int64_t id = 1;
   unsigned char previous[digest_size] = {};
   {

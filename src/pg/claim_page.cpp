@@ -62,8 +62,8 @@ void claim_page::fill() {
   int const kinds = static_cast<int>(readers_.size());
   // Which kind goes first changes from claim to claim, so that no kind always gets the larger half.
   auto const start = static_cast<unsigned>(random_bits());
-  boost::container::static_vector<bool, sources_max> more(readers_.size(), true);
-  boost::container::static_vector<bool, sources_max> unswept(readers_.size(), true);
+  per_source<bool> more(readers_.size(), true);
+  per_source<bool> unswept(readers_.size(), true);
 
   for (int step = 0; step < kinds && missing() > 0; ++step) {
     int const at = rotated(start, step, kinds);

@@ -1,4 +1,5 @@
 // ql3_conclude and ql3_require_fence.
+#include "dispatch_judge.hpp"
 #include "session.hpp"
 #include "settlement.hpp"
 #include "transition.hpp"
@@ -64,7 +65,8 @@ Datum conclude(FunctionCallInfo fcinfo) {
     if (!from)
       throw error(sqlstate::undefined_object,
                   (message_text<256>() << "no source is attached for kind " << quoted{name.kind}).view());
-    bool const applied = run_transition(in, *from, name.id, verdict, evidence.whole);
+    bool const applied = name.kind == dispatch_kind ? judge_dispatch(name.id, verdict, evidence.text)
+                                                    : run_transition(in, *from, name.id, verdict, evidence.whole);
     // The row is ours since the lock; only the transition itself, calling ql3, could have ended the claim.
     std::optional<locked_control> const still = lock_waiting(name.kind, name.id);
     if (!still || still->control.st != state::claimed || still->control.version != name.version ||

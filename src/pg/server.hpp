@@ -16,6 +16,7 @@
 
 #include "../core/backoff.hpp"
 #include "../core/claim.hpp"
+#include "../core/dispatch.hpp"
 #include "../core/error.hpp"
 #include "../core/fence.hpp"
 #include "../core/intervals.hpp"

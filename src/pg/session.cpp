@@ -1,6 +1,8 @@
 #include "session.hpp"
 
 #include "compat.hpp"
+#include "durability.hpp"
+#include "lineage.hpp"
 
 extern "C" {
 #include "jit/jit.h"
@@ -52,9 +54,13 @@ void on_transaction_event(XactEvent event, void*) {
                         errmsg("cannot PREPARE a transaction that called ql3"),
                         errhint("Commit it: a claim is short and counts from its own commit.")));
       break;
+    case XACT_EVENT_PRE_COMMIT:
+      before_commit();
+      break;
     case XACT_EVENT_COMMIT:
     case XACT_EVENT_ABORT:
       prepare_refused = false;
+      after_transaction();
       break;
     default:
       break;
@@ -156,6 +162,7 @@ void define_settings() {
                           "A safeguard against a forgotten transaction, not a fence.",
                           &claim_transaction_timeout_ms, 5000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr,
                           nullptr, nullptr);
+  define_lineage_settings();
   compat::reserve_settings("ql3");
   RegisterXactCallback(on_transaction_event, nullptr);
 }

@@ -6,7 +6,7 @@ namespace ql3::pg {
 
 namespace {
 
-constinit source_plans cache[sources_max]{};
+constinit source_plans cache[sources_max + 1]{};
 
 constexpr Oid id_types[] = {TEXTOID, VARCHAROID, UUIDOID, INT2OID, INT4OID, INT8OID};
 
@@ -140,7 +140,7 @@ source_plans& plans_of(const source& which, const resolved_source& found) {
   if (slot == nullptr)
     for (source_plans& each : cache)
       if (slot == nullptr && (each.kind[0] == '\0' || each.stale)) slot = &each;
-  // 64 attached kinds at most, but a long session may have seen more: any slot can be remade.
+  // A bounded number of attached kinds, but a long session may have seen more: any slot can be remade.
   if (slot == nullptr) slot = &cache[0];
   bool const usable = slot->by_key != nullptr && !slot->stale && which.kind == slot->kind &&
                       slot->relation == found.relation && slot->owner == found.owner;

@@ -65,7 +65,8 @@ per_source<source> sources_of(const std::optional<bounded<std::string_view>>& ki
   rows const found = all_sources.run(params());
   for (int at = 0; at < found.size(); ++at) attached.push_back(read_source(found, at));
   if (!kinds) {
-    if (attached.empty())
+    // The built-in kind alone is nothing to supervise by default: forgetting to attach must not look like an empty page.
+    if (attached.empty() || (attached.size() == 1 && attached[0].kind == dispatch_kind))
       throw error(sqlstate::not_in_prerequisite_state, "no source is attached",
                   "ql3.ql3_attach_source(kind, relation) attaches one.");
     return attached;

@@ -25,8 +25,9 @@ struct blindness {
   char message[256];
 };
 
+// The built-in kind comes on top of the users' sources.
 template <class T>
-using per_source = boost::container::static_vector<T, sources_max>;
+using per_source = boost::container::static_vector<T, sources_max + 1>;
 
 // The sources of the kinds asked for, in kind order; all attached ones when `kinds` is absent.
 // 55000 when nothing is attached; 42704 for a kind that is not; 22023 for an empty or repeating list.

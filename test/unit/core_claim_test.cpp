@@ -116,10 +116,10 @@ TEST(Judge, a_waiting_time_out_of_reach_waits_for_nothing) {
   }
 }
 
-TEST(Judge, changed_facts_end_the_wait) {
-  for (const state st : {state::retry, state::resolved}) {
-    EXPECT_EQ(judge(due(st, now + 1), now, true), claimability::claimable);
-    EXPECT_EQ(judge(due(st, now + reach), now, true), claimability::claimable);
+TEST(Judge, changed_facts_end_the_wait_of_resolved_only) {
+  for (const instant next : {now + 1, now + reach}) {
+    EXPECT_EQ(judge(due(state::resolved, next), now, true), claimability::claimable);
+    EXPECT_EQ(judge(due(state::retry, next), now, true), claimability::waiting);
   }
 }
 

@@ -1,0 +1,76 @@
+// The statements on ql3.dispatches, and the item's lock.
+#pragma once
+
+#include "lineage.hpp"
+
+namespace ql3::pg {
+
+struct item_name {
+  std::string_view request_uid;
+  std::string_view item;
+};
+
+struct attempt_row {
+  uuid_value attempt;
+  std::int32_t attempt_no;
+  std::optional<std::string_view> action;
+  std::optional<Datum> arguments;  // jsonb
+  std::string_view writer;
+  const unsigned char* token_digest;
+  const unsigned char* permit_digest;  // nullptr when none was given
+  uuid_value lineage;
+  instant claimed_at;
+  std::optional<instant> permitted_at;
+  std::int64_t observe_after;
+  instant observe_at;
+  std::optional<instant> concluded_at;
+  std::optional<std::string_view> detail;
+  attempt_facts facts;  // own_lineage is filled in by whoever knows the live one
+};
+
+// Every step of one item takes this lock before the attempt's row; waits at most 1 s (55P03). To the end of the
+// transaction.
+void lock_item(const item_name& name);
+
+std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigned char* token_digest);
+// The attempt that stands for the item: not released, the first of several.
+std::optional<attempt_row> unreleased_attempt(const item_name& name);
+// One that is concluded, where several stand.
+std::optional<attempt_row> concluded_attempt(const item_name& name);
+int count_unreleased(const item_name& name);
+std::optional<attempt_row> latest_attempt(const item_name& name);
+// With the item's name: for callers who know the attempt only. Views live in the memory of the call.
+std::optional<item_name> item_of_attempt(const uuid_value& attempt);
+std::optional<attempt_row> attempt_by_id(const uuid_value& attempt);
+
+// What an item is: the identity of its first attempt that has one.
+struct identity {
+  std::string_view action;
+  Datum arguments;  // jsonb
+};
+std::optional<identity> identity_of(const item_name& name);
+// The first key that tells two identities apart ("action", or a key of the arguments); absent when they are equal.
+std::optional<std::string_view> first_difference(const identity& a, const identity& b);
+
+struct new_attempt {
+  item_name name;
+  std::optional<identity> what;
+  std::string_view writer;
+  const unsigned char* token_digest;
+  uuid_value lineage;
+  instant claimed_at;
+  std::int64_t observe_after;
+  attempt_facts facts;
+  std::optional<std::string_view> detail;
+};
+void insert_attempt(const new_attempt& what);
+
+// Writes facts, state, permit and times of a row that was changed under the item's lock.
+void update_attempt(const attempt_row& row);
+
+identity read_identity(const arguments& given, int action_position, int arguments_position);
+item_name read_item(const arguments& given);
+// 22023 for another word; not_sent only where it is allowed.
+outcome read_outcome(std::string_view word, bool not_sent_allowed);
+
+}  // namespace ql3::pg

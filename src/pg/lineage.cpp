@@ -1,0 +1,210 @@
+#include "lineage.hpp"
+
+#include "audit.hpp"
+#include "durability.hpp"
+#include "result_set.hpp"
+#include "session.hpp"
+
+namespace ql3::pg {
+
+namespace {
+
+enum after_promotion : int { after_promotion_halt, after_promotion_allow };
+int dispatch_after_promotion = after_promotion_halt;
+
+constexpr config_enum_entry after_promotion_words[] = {
+    {"halt", after_promotion_halt, false}, {"allow", after_promotion_allow, false}, {nullptr, 0, false}};
+
+#define QL3_IS_LIVE(ROW)                                                                          \
+  ROW ".system_identifier = $1 AND " ROW ".timeline = $2 AND " ROW ".database = $3 AND " ROW ".installation = $4"
+
+constinit statement installation_id{"SELECT installation FROM ql3.installation WHERE only_one"};
+
+constinit statement live_row{"SELECT l.lineage FROM ql3.dispatch_lineage AS l WHERE " QL3_IS_LIVE("l"), TEXTOID, INT8OID,
+                             OIDOID, UUIDOID};
+
+constinit statement insert_lineage{
+    "INSERT INTO ql3.dispatch_lineage (lineage, system_identifier, timeline, database, installation, seen_at)"
+    " VALUES ($5, $1, $2, $3, $4, $6) ON CONFLICT ON CONSTRAINT dispatch_lineage_key DO NOTHING",
+    TEXTOID, INT8OID, OIDOID, UUIDOID, UUIDOID, TIMESTAMPTZOID};
+
+// A lineage that is neither the live one nor covered by a confirmation made on the live one.
+constinit statement unconfirmed{
+    "SELECT l.timeline FROM ql3.dispatch_lineage AS l WHERE NOT (" QL3_IS_LIVE("l") ")"
+    "   AND NOT EXISTS (SELECT FROM ql3.dispatch_confirmations AS c"
+    "                     JOIN ql3.dispatch_lineage AS made ON made.lineage = c.lineage"
+    "                    WHERE " QL3_IS_LIVE("made") " AND l.lineage = ANY (c.covered))"
+    " LIMIT 1",
+    TEXTOID, INT8OID, OIDOID, UUIDOID};
+
+constinit statement standing_halt{"SELECT halt FROM ql3.dispatch_halts WHERE ended_at IS NULL LIMIT 1"};
+
+constinit statement insert_confirmation{
+    "INSERT INTO ql3.dispatch_confirmations (lineage, covered, method, reason, actor, confirmed_at)"
+    " SELECT $1, ARRAY(SELECT l.lineage FROM ql3.dispatch_lineage AS l WHERE l.lineage <> $1), $2, $3, $4, $5",
+    UUIDOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID};
+
+constinit statement insert_halt{
+    "INSERT INTO ql3.dispatch_halts (halt, reason, actor, halted_at) VALUES ($1, $2, $3, $4)", UUIDOID, TEXTOID, TEXTOID,
+    TIMESTAMPTZOID};
+
+constinit statement end_halt{
+    "UPDATE ql3.dispatch_halts SET ended_at = $2, ended_by = $3, ended_reason = $4 WHERE halt = $1 AND ended_at IS NULL",
+    UUIDOID, TIMESTAMPTZOID, TEXTOID, TEXTOID};
+
+params live_params(const live_lineage& live) {
+  params to;
+  to.text(live.system_identifier).number(live.timeline).add(ObjectIdGetDatum(live.database))
+      .add(uuid_datum(live.installation));
+  return to;
+}
+
+std::string_view session_role() { return call([] { return GetUserNameFromId(GetSessionUserId(), false); }); }
+
+Datum live_lineage_row(FunctionCallInfo fcinfo) {
+  if (RecoveryInProgress()) {
+    fcinfo->isnull = true;
+    return Datum(0);
+  }
+  live_lineage const live = in_session([] { return read_live_lineage(); });
+  // The system identifier is read again: the session's memory is gone.
+  char identifier[24];
+  pg_snprintf(identifier, sizeof identifier, UINT64_FORMAT, GetSystemIdentifier());
+  Datum values[4] = {text_datum(identifier), Int64GetDatum(live.timeline), ObjectIdGetDatum(live.database),
+                     uuid_datum(live.installation)};
+  return call([&] {
+    TupleDesc descriptor;
+    if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+      elog(ERROR, "return type of ql3_live_lineage is not a row type");
+    bool nulls[4] = {false, false, false, false};
+    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+  });
+}
+
+Datum confirm_promotion(FunctionCallInfo fcinfo) {
+  require_writable("ql3_confirm_promotion");
+  arguments const given(fcinfo);
+  std::string_view const identifier = given.text(0, "system_identifier");
+  std::int64_t const timeline = given.number32(1, "timeline");
+  std::string_view const method = given.text(2, "method");
+  if (method != "synchronous" && method != "drained")
+    throw error(sqlstate::invalid_parameter, (message_text<256>() << "unknown method " << quoted{method}).view(),
+                "The methods are synchronous and drained; docs/dispatch.md says what each asserts.");
+  std::string_view const reason = given.reason(3);
+  bool const confirmed = in_session([&] {
+    bound_transaction();
+    force_synchronous_commit();
+    live_lineage const live = read_live_lineage();
+    if (identifier != live.system_identifier || timeline != live.timeline) return false;
+    uuid_value const row = ensure_lineage_row(live);
+    instant const now = clock_now();
+    insert_confirmation.write(params().add(uuid_datum(row)).text(method).text(reason).text(session_role()).time(now));
+    audit({"confirm_promotion", {}, {}, reason, {}, {}});
+    return true;
+  });
+  return text_datum(std::string_view(confirmed ? "confirmed" : "stale"));
+}
+
+Datum halt_dispatch(FunctionCallInfo fcinfo) {
+  require_writable("ql3_halt_dispatch");
+  std::string_view const reason = arguments(fcinfo).reason(0);
+  uuid_value const halt = random_uuid();
+  in_session([&] {
+    bound_transaction();
+    force_synchronous_commit();
+    insert_halt.write(params().add(uuid_datum(halt)).text(reason).text(session_role()).time(clock_now()));
+    audit({"halt_dispatch", {}, {}, reason, {}, {}});
+  });
+  return uuid_datum(halt);
+}
+
+Datum unhalt_dispatch(FunctionCallInfo fcinfo) {
+  require_writable("ql3_unhalt_dispatch");
+  arguments const given(fcinfo);
+  uuid_value const halt = uuid_of(given.datum(0, "halt"));
+  std::string_view const reason = given.reason(1);
+  bool const ended = in_session([&] {
+    bound_transaction();
+    force_synchronous_commit();
+    if (end_halt.write(params().add(uuid_datum(halt)).time(clock_now()).text(session_role()).text(reason)) == 0)
+      return false;
+    audit({"unhalt_dispatch", {}, {}, reason, {}, {}});
+    return true;
+  });
+  return text_datum(std::string_view(ended ? "confirmed" : "stale"));
+}
+
+}  // namespace
+
+uuid_value uuid_of(Datum value) {
+  uuid_value read;
+  std::memcpy(read.bytes, DatumGetUUIDP(value)->data, sizeof read.bytes);
+  return read;
+}
+
+Datum uuid_datum(const uuid_value& value) {
+  return call([&] {
+    auto* copy = static_cast<pg_uuid_t*>(palloc(sizeof(pg_uuid_t)));
+    memcpy(copy->data, value.bytes, sizeof value.bytes);
+    return UUIDPGetDatum(copy);
+  });
+}
+
+uuid_value random_uuid() {
+  uuid_value made;
+  std::memcpy(made.bytes, random_token().bytes, sizeof made.bytes);
+  return made;
+}
+
+live_lineage read_live_lineage() {
+  live_lineage live{};
+  char identifier[24];
+  pg_snprintf(identifier, sizeof identifier, UINT64_FORMAT, GetSystemIdentifier());
+  live.system_identifier = keep_text(identifier);
+  live.timeline = live_timeline();
+  live.database = MyDatabaseId;
+  {
+    rows const found = installation_id.run(params());
+    if (found.empty()) throw error(sqlstate::internal_error, "ql3.installation is empty", "The extension was tampered with.");
+    live.installation = uuid_of(found.datum(0, 1));
+  }
+  rows const known = live_row.run(live_params(live));
+  if (!known.empty()) live.row = uuid_of(known.datum(0, 1));
+  return live;
+}
+
+uuid_value ensure_lineage_row(const live_lineage& live) {
+  if (live.row) return *live.row;
+  insert_lineage.write(live_params(live).add(uuid_datum(random_uuid())).time(clock_now()));
+  rows const found = live_row.run(live_params(live));
+  if (found.empty()) throw error(sqlstate::lock_not_available, "another session is recording the lineage", "Repeat the call.");
+  return uuid_of(found.datum(0, 1));
+}
+
+std::optional<halt_reason> halted(const live_lineage& live) {
+  rows const by_hand = standing_halt.run(params());
+  if (!by_hand.empty())
+    return halt_reason{"dispatch is halted by an operator", "ql3.ql3_unhalt_dispatch(halt, reason) ends it; ql3.ql3_halt_dispatch answered the halt's id."};
+  if (dispatch_after_promotion == after_promotion_allow) return std::nullopt;
+  rows const gap = unconfirmed.run(live_params(live));
+  if (gap.empty()) return std::nullopt;
+  message_text<512> hint;
+  hint << "Commits of an earlier history may be missing here. When that is ruled out: SELECT ql3.ql3_confirm_promotion('"
+       << live.system_identifier << "', " << live.timeline << ", method, reason); docs/dispatch.md says what each method asserts.";
+  return halt_reason{"dispatch is halted: this database was promoted or restored", keep_text(hint.view())};
+}
+
+void define_lineage_settings() {
+  DefineCustomEnumVariable("ql3.dispatch_after_promotion",
+                           "What a dispatch does after a promotion or restore that may have lost commits.",
+                           "halt: nothing new until ql3_confirm_promotion; allow: go on (a second call is possible).",
+                           &dispatch_after_promotion, after_promotion_halt, after_promotion_words, PGC_SUSET, 0, nullptr,
+                           nullptr, nullptr);
+}
+
+}  // namespace ql3::pg
+
+QL3_FUNCTION(ql3_live_lineage, ql3::pg::live_lineage_row)
+QL3_FUNCTION(ql3_confirm_promotion, ql3::pg::confirm_promotion)
+QL3_FUNCTION(ql3_halt_dispatch, ql3::pg::halt_dispatch)
+QL3_FUNCTION(ql3_unhalt_dispatch, ql3::pg::unhalt_dispatch)

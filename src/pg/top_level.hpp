@@ -1,0 +1,13 @@
+// Is a call a statement of its own? Permission is answered before its own commit; only a statement that commits by
+// itself, at once, can make the answer mean something (SERVER_FACTS 1).
+#pragma once
+
+#include "boundary.hpp"
+
+namespace ql3::pg {
+
+// 25001 in a transaction block, a multi-statement query, a function, DO or procedure, and wherever the call is part of
+// a larger query. Makes a pipelined call commit before it answers.
+void require_statement_of_its_own(FunctionCallInfo fcinfo, const char* what);
+
+}  // namespace ql3::pg
