@@ -56,6 +56,14 @@ void with_exhausted_home(Leaf leaf) {
   call(leaf);
 }
 
+// Makes the server fail in the middle of a notice.
+constinit emit_log_hook_type log_hook_before = nullptr;
+
+void refuse_to_log(ErrorData*) {
+  emit_log_hook = log_hook_before;
+  raise_with_everything();
+}
+
 constinit statement divides{"SELECT 1 / $1", INT4OID};
 constinit statement not_sql{"SELECT nothing FROM nowhere"};
 
@@ -196,6 +204,11 @@ const way_to_fail ways[] = {
          PushActiveSnapshot(GetTransactionSnapshot());
          raise_with_everything();
        });
+     }},
+    {"warning",
+     [] {
+       log_hook_before = std::exchange(emit_log_hook, refuse_to_log);
+       warn("01000", "a warning that cannot be logged");
      }},
     {"no_plan", [] { (void)run_plan(nullptr, params(), 0, sight::fresh); }},
 };

@@ -21,6 +21,7 @@ void spin() {
   }
 }
 
+constinit statement echo{"SELECT $1", TEXTOID};
 constinit statement again{"SELECT torture.fail($1, $2)", TEXTOID, TEXTOID};
 
 Datum fail_inside(FunctionCallInfo fcinfo) {
@@ -82,6 +83,27 @@ Datum absorb_many(FunctionCallInfo fcinfo) {
   return Int64GetDatum(absorbed);
 }
 
+// By how many bytes a call grows that runs a statement and keeps its text, each time in a scratch
+// of its own.
+Datum growth(FunctionCallInfo fcinfo) {
+  arguments const given(fcinfo);
+  int const times = given.number32(0, "times");
+  Size before = 0;
+  Size after = 0;
+  in_session([&] {
+    for (int at = 0; at < times; ++at) {
+      scratch step;
+      char text[1024];
+      std::memset(text, 'x', sizeof text);
+      rows const found = echo.run(params().text(std::string_view(text, sizeof text)));
+      (void)keep_text(found.text(0, 1));
+      if (at == 10) before = MemoryContextMemAllocated(TopMemoryContext, true);
+      after = MemoryContextMemAllocated(TopMemoryContext, true);
+    }
+  });
+  return Int64GetDatum(static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before));
+}
+
 }  // namespace
 
 void inside(std::string_view places, std::string_view way) {
@@ -135,5 +157,6 @@ PG_MODULE_MAGIC;
 QL3_FUNCTION(ql3_torture_fail, ql3::pg::torture::fail_inside)
 QL3_FUNCTION(ql3_torture_absorb, ql3::pg::torture::absorb)
 QL3_FUNCTION(ql3_torture_absorb_many, ql3::pg::torture::absorb_many)
+QL3_FUNCTION(ql3_torture_growth, ql3::pg::torture::growth)
 QL3_FUNCTION(ql3_torture_state, ql3::pg::torture::state)
 QL3_FUNCTION(ql3_torture_memory, ql3::pg::torture::memory)

@@ -7,6 +7,8 @@ CREATE FUNCTION torture.absorb(way text) RETURNS text
   LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_absorb';
 CREATE FUNCTION torture.absorb_many(way text, times integer) RETURNS bigint
   LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_absorb_many';
+CREATE FUNCTION torture.growth(times integer) RETURNS bigint
+  LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_growth';
 CREATE FUNCTION torture.state() RETURNS text LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_state';
 CREATE FUNCTION torture.memory() RETURNS bigint LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_memory';
 CREATE FUNCTION torture.arm(n integer, sqlstate text) RETURNS text
@@ -52,6 +54,7 @@ INSERT INTO torture.ways VALUES
   ('input', '22P02', 'invalid input syntax for type json', 'The input string ended unexpectedly.', ''),
   ('array', '54000', 'array size exceeds the maximum allowed (134217727)', '', ''),
   ('snapshot_kept', 'XX001', 'raised in a leaf', 'the detail', 'the hint'),
+  ('warning', 'XX001', 'raised in a leaf', 'the detail', 'the hint'),
   ('no_plan', 'XX000', 'statement of ql3 failed: SPI_ERROR_ARGUMENT', '', '');
 
 -- Where the failure happens; a statement of ours needs SPI, so each begins with a session.
