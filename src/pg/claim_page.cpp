@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "discovered.hpp"
 #include "scratch.hpp"
 #include "session.hpp"
 #include "try_lock.hpp"
@@ -22,6 +23,22 @@ constexpr std::int64_t stamp_drift_max = 20'000;
 constexpr int due_rounds_max = 8;
 
 int sweep_rows(int page_size) noexcept { return std::max(64, 4 * page_size); }
+
+// Cuts the chunk behind the end of a gap; true when the end was reached. A place without an id ends with its tie.
+bool cut_at(listed_rows& chunk, const std::optional<place>& end) noexcept {
+  if (!end) return false;
+  for (std::size_t at = 0; at < chunk.size(); ++at) {
+    if (chunk[at].lost_at > end->lost_at) {
+      chunk.resize(at);
+      return true;
+    }
+    if (chunk[at].lost_at == end->lost_at && chunk[at].id == end->id_text()) {
+      chunk.resize(at + 1);
+      return true;
+    }
+  }
+  return false;
+}
 
 facts kept_facts(MemoryContext where, const facts& row) {
   return in_memory(where, [&] {
@@ -76,6 +93,7 @@ void claim_page::fill() {
     }
     // Half of the share at first for what is due, so that neither stream starves the other.
     bool more_due = take_due(at, share(still(), 2));
+    take_listed(at, still(), walk::gap, discovery_rows_max);
     bool const more_listed = take_listed(at, still(), walk::discovery, discovery_rows_max);
     if (more_due && still() > 0) more_due = take_due(at, still());
     more[at] = more_due || more_listed;
@@ -85,6 +103,7 @@ void claim_page::fill() {
     int const at = rotated(start, step, kinds);
     if (!more[at]) continue;
     take_due(at, missing());
+    take_listed(at, missing(), walk::gap, discovery_rows_max);
     take_listed(at, missing(), walk::discovery, discovery_rows_max);
   }
   // A short page looks behind discovery before it says so.
@@ -144,22 +163,27 @@ bool claim_page::take_listed(int reader, int need, walk which, int row_budget) {
     bool from_start = false;
     {
       scratch step;
-      place const stood = read_place(kind, generation, which);
+      std::optional<standing_place> const standing = read_place(kind, generation, which);
+      if (!standing) return false;
+      place const stood = standing->at;
       limit = std::min(limit, rows_left);
-      listed_rows const chunk = from.page(stood, limit, false);
+      listed_rows chunk = from.page(stood, limit, false);
       if (from.is_blind()) return false;
+      bool const last_rows = static_cast<int>(chunk.size()) < limit || cut_at(chunk, standing->end);
       from_start = stood.at_start();
       place reached = stood;
       bool all_seen = false;
       sort_out(reader, chunk, goal - static_cast<int>(taken_.size()), reached, chosen, all_seen);
       for (candidate& each : chosen) each.now = kept_facts(step.outer(), each.now);
-      ended = all_seen && static_cast<int>(chunk.size()) < limit;
+      ended = all_seen && last_rows;
       rows_left -= static_cast<int>(chunk.size());
       place const to = ended && which == walk::sweep ? place{} : reached;
-      if (!(to == stood) && !move_place(kind, generation, which, stood, to) && ++contended < contention_max) {
+      bool const moves = !(to == stood) || (ended && which == walk::gap);
+      if (moves && !move_place(kind, generation, which, stood, to, ended) && ++contended < contention_max) {
         rows_left += static_cast<int>(chunk.size());
         continue;  // another claimer took these rows: look from where it left off
       }
+      if (!chosen.empty()) remember_discovered(kind, generation, stood, reached);
     }
     if (!chosen.empty()) {
       lock_candidates(reader, chosen);
@@ -167,6 +191,7 @@ bool claim_page::take_listed(int reader, int need, walk which, int row_budget) {
       if (from.is_blind()) return false;
     }
     // The sweep goes round: what it has not looked at in this call lies before where it stood.
+    if (ended && which == walk::gap) continue;  // perhaps there is another gap
     if (ended && (which == walk::discovery || from_start || wrapped)) return false;
     wrapped = ended;
     limit = std::min(2 * limit, page_rows_max);

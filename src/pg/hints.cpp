@@ -17,15 +17,27 @@ struct slot {
   place places[2];
 };
 
+// Few are ever open: one per claim that was rolled back and not yet walked. With no room left the widest answer is to
+// merge, and what does not fit at all is found by the sweep.
+constexpr int gap_count = 24;
+struct gap {
+  Oid database;  // InvalidOid: free
+  std::int64_t generation;
+  char kind[kind_max + 1];
+  place from;
+  place to;
+};
+
 // Standard layout, no pointers: mapped by every backend.
 struct area {
   LWLock lock;
   std::uint64_t clock;
   slot slots[slot_count];
+  gap gaps[gap_count];
 };
 static_assert(std::is_standard_layout_v<area> && std::is_trivially_default_constructible_v<area> && std::is_trivially_copyable_v<slot>);
-// The server keeps about 100 kB of shared memory for those who come after its start; we take less than half.
-static_assert(sizeof(area) < 48 * 1024);
+// The server keeps about 100 kB of shared memory for those who come after its start; we take about 57.
+static_assert(sizeof(area) < 60 * 1024);
 
 constinit area private_area{};  // used when the server has no shared memory left to give: hints of this backend alone
 constinit area* mapped = nullptr;
@@ -97,6 +109,20 @@ slot& slot_of(std::string_view kind, std::int64_t generation) noexcept {
   return *found;
 }
 
+gap* gap_of(std::string_view kind, std::int64_t generation) noexcept {
+  for (gap& each : mapped->gaps)
+    if (each.database == MyDatabaseId && each.generation == generation && kind == each.kind) return &each;
+  return nullptr;
+}
+
+// Ids are ordered by the source's collation, which is not ours to know: with equal times the whole tie is taken in.
+void widen(gap& open, const place& from, const place& to) noexcept {
+  if (from.at_start() || open.from.at_start()) open.from = place{};
+  else if (!(from == open.from)) open.from = from.lost_at < open.from.lost_at ? from : open.from.lost_at < from.lost_at ? open.from : place{};
+  if (to.lost_at > open.to.lost_at) open.to = to;
+  else if (to.lost_at == open.to.lost_at && !(to == open.to)) open.to.size = 0;
+}
+
 }  // namespace
 
 place place::of(instant lost_at, std::string_view id) noexcept {
@@ -107,17 +133,49 @@ place place::of(instant lost_at, std::string_view id) noexcept {
   return made;
 }
 
-place read_place(std::string_view kind, std::int64_t generation, walk which) {
+std::optional<standing_place> read_place(std::string_view kind, std::int64_t generation, walk which) {
   guard locked;
-  return slot_of(kind, generation).places[static_cast<int>(which)];
+  if (which != walk::gap) return standing_place{slot_of(kind, generation).places[static_cast<int>(which)], {}};
+  if (gap* open = gap_of(kind, generation)) return standing_place{open->from, open->to};
+  return std::nullopt;
 }
 
-bool move_place(std::string_view kind, std::int64_t generation, walk which, const place& from, const place& to) {
+bool move_place(std::string_view kind, std::int64_t generation, walk which, const place& from, const place& to,
+                bool done) {
   guard locked;
+  if (which == walk::gap) {
+    gap* const open = gap_of(kind, generation);
+    if (open == nullptr || !(open->from == from)) return false;
+    if (done) open->database = InvalidOid;
+    else open->from = to;
+    return true;
+  }
   place& present = slot_of(kind, generation).places[static_cast<int>(which)];
   if (!(present == from)) return false;
   present = to;
   return true;
+}
+
+void open_gap(std::string_view kind, std::int64_t generation, const place& from, const place& to) noexcept {
+  if (mapped == nullptr) return;
+  if (!is_private) LWLockAcquire(&mapped->lock, LW_EXCLUSIVE);
+  gap* free = nullptr;
+  gap* same = nullptr;
+  for (gap& each : mapped->gaps) {
+    if (each.database == InvalidOid) free = &each;
+    else if (each.database == MyDatabaseId && kind == each.kind && each.generation == generation) same = &each;
+  }
+  if (free != nullptr) {
+    memset(static_cast<void*>(free), 0, sizeof(gap));
+    free->database = MyDatabaseId;
+    free->generation = generation;
+    memcpy(free->kind, kind.data(), kind.size());
+    free->from = from;
+    free->to = to;
+  } else if (same != nullptr) {
+    widen(*same, from, to);
+  }
+  if (!is_private) LWLockRelease(&mapped->lock);
 }
 
 bool take_sweep_turn(std::string_view kind, std::int64_t generation, instant clock, std::int64_t period) {

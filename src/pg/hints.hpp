@@ -21,13 +21,25 @@ struct place {
   }
 };
 
-enum class walk { discovery, sweep };
+// discovery and sweep have one place each; gap walks what a rolled-back claim left behind discovery.
+enum class walk { discovery, sweep, gap };
 
-// The present place of a walk. `generation` is the source's: hints of another one are forgotten first.
-place read_place(std::string_view kind, std::int64_t generation, walk which);
+// Where a walk stands, and for a gap where it ends. `generation` is the source's: hints of another one are forgotten
+// first. Absent: there is no gap to walk.
+struct standing_place {
+  place at;
+  std::optional<place> end;
+};
+std::optional<standing_place> read_place(std::string_view kind, std::int64_t generation, walk which);
 
 // Moves the walk from `from` to `to`, unless somebody else moved it meanwhile. The winner owns the rows in between.
-bool move_place(std::string_view kind, std::int64_t generation, walk which, const place& from, const place& to);
+// A gap that is walked to its end is closed with `done`.
+bool move_place(std::string_view kind, std::int64_t generation, walk which, const place& from, const place& to,
+                bool done = false);
+
+// Rows after `from` up to `to` were chosen by a claim that was rolled back. Called while a transaction aborts: it
+// allocates nothing and cannot fail. REQUIRES: this backend has read a place before.
+void open_gap(std::string_view kind, std::int64_t generation, const place& from, const place& to) noexcept;
 
 // True at most once per `period` and source: a sweep is due even though pages are full.
 bool take_sweep_turn(std::string_view kind, std::int64_t generation, instant clock, std::int64_t period);

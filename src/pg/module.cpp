@@ -1,4 +1,5 @@
 // The library's entry points for the server.
+#include "discovered.hpp"
 #include "session.hpp"
 #include "source_plans.hpp"
 
@@ -11,5 +12,6 @@ void _PG_init(void);
 void _PG_init(void) {
   ql3::pg::define_settings();
   ql3::pg::watch_relations();
+  ql3::pg::watch_rollbacks();
 }
 }

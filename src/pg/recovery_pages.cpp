@@ -104,7 +104,7 @@ void remember_page(const claim_request& request, const std::optional<bounded<std
   bounded<std::string_view> cursor_ids;
   bounded<Datum> cursor_times;
   for (const source_reader& each : page.readers()) {
-    place const stands = read_place(each.from().kind, each.from().generation, walk::discovery);
+    place const stands = read_place(each.from().kind, each.from().generation, walk::discovery)->at;
     if (stands.at_start()) continue;
     cursor_kinds.push_back(each.from().kind);
     cursor_ids.push_back(keep_text(stands.id_text()));

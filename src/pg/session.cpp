@@ -18,6 +18,7 @@ namespace {
 
 constexpr int lock_wait_max_ms = 1000;
 int claim_transaction_timeout_ms = 5000;
+int source_timeout = 2000;
 bool prepare_refused = false;
 
 struct setting {
@@ -150,6 +151,8 @@ std::int64_t transaction_mark(bool assign) {
 
 std::uint32_t live_timeline() { return compat::insertion_timeline(); }
 
+int source_timeout_ms() noexcept { return source_timeout; }
+
 std::uint64_t random_bits() {
   std::uint64_t bits = 0;
   if (!pg_strong_random(&bits, sizeof bits)) throw error(sqlstate::internal_error, "could not generate random bits");
@@ -162,6 +165,9 @@ void define_settings() {
                           "A safeguard against a forgotten transaction, not a fence.",
                           &claim_transaction_timeout_ms, 5000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr,
                           nullptr, nullptr);
+  DefineCustomIntVariable("ql3.source_timeout", "Bounds one read of a source; 0 turns it off.",
+                          "A source that takes longer is blind for that call; the other kinds are not affected.",
+                          &source_timeout, 2000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   define_lineage_settings();
   compat::reserve_settings("ql3");
   RegisterXactCallback(on_transaction_event, nullptr);

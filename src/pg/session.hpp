@@ -67,6 +67,9 @@ std::uint32_t live_timeline();
 
 std::uint64_t random_bits();
 
+// How long one read of a user's source may take (GUC ql3.source_timeout); 0 = no limit.
+int source_timeout_ms() noexcept;
+
 // Called once from _PG_init.
 void define_settings();
 

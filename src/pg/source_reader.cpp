@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "session.hpp"
 #include "source_plans.hpp"
+#include "time_limit.hpp"
 
 extern "C" {
 #include "storage/proc.h"
@@ -73,12 +75,18 @@ bool source_reader::as_owner(Body&& body) {
     go_blind(*why);
     return false;
   }
+  time_limit limit(source_timeout_ms());
   try {
     ErrorData* raised = discard([&] {
       call([&] { become_owner(found.owner); });
       body(plans_of(from_, found));
+      limit.disarm();
     });
     if (raised != nullptr) go_blind(blind(raised));
+  } catch (const pg_error& cancelled) {
+    // Our own limit looks like the user's cancel; a cancel, timeout or shutdown of the session passes.
+    if (!limit.fired() || cancelled.data->sqlerrcode != ERRCODE_QUERY_CANCELED) throw;
+    go_blind(blind("57014", "reading it took longer than ql3.source_timeout"));
   } catch (const error& malformed) {
     go_blind(blind(malformed.sqlstate(), malformed.message()));
   }

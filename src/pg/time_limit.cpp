@@ -1,0 +1,47 @@
+#include "time_limit.hpp"
+
+#include <csignal>
+
+extern "C" {
+#include "storage/latch.h"
+#include "utils/timeout.h"
+}
+
+namespace ql3::pg {
+
+namespace {
+
+constinit bool registered = false;
+constinit TimeoutId limit_id{};
+volatile std::sig_atomic_t has_fired = 0;
+
+// Runs in a signal handler.
+void on_timeout() {
+  has_fired = 1;
+  InterruptPending = true;
+  QueryCancelPending = true;
+  SetLatch(MyLatch);
+}
+
+}  // namespace
+
+time_limit::time_limit(int milliseconds) : armed_(milliseconds > 0) {
+  has_fired = 0;
+  if (!armed_) return;
+  call([&] {
+    if (!registered) limit_id = RegisterTimeout(USER_TIMEOUT, on_timeout);
+    registered = true;
+    enable_timeout_after(limit_id, milliseconds);
+  });
+}
+
+void time_limit::disarm() noexcept {
+  if (!armed_) return;
+  armed_ = false;
+  disable_timeout(limit_id, false);
+  if (has_fired != 0 && QueryCancelPending) QueryCancelPending = false;
+}
+
+bool time_limit::fired() const noexcept { return has_fired != 0; }
+
+}  // namespace ql3::pg

@@ -1,0 +1,25 @@
+// A time limit for reading a user's source: a view that sleeps or runs away must not hold the pages of other kinds.
+#pragma once
+
+#include "boundary.hpp"
+
+namespace ql3::pg {
+
+// Armed for its life. When it fires, the running statement is cancelled as if by the user; fired() tells them apart.
+// Not nested.
+class time_limit {
+ public:
+  explicit time_limit(int milliseconds);  // 0 = no limit
+  ~time_limit() noexcept { disarm(); }
+  time_limit(const time_limit&) = delete;
+  time_limit& operator=(const time_limit&) = delete;
+
+  // Takes the limit away; a cancel of ours that was not served yet is taken back.
+  void disarm() noexcept;
+  bool fired() const noexcept;
+
+ private:
+  bool armed_;
+};
+
+}  // namespace ql3::pg
