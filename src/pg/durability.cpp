@@ -3,6 +3,7 @@
 #include "session.hpp"
 
 extern "C" {
+#include "access/xlog_internal.h"
 #include "replication/syncrep.h"
 #include "replication/walsender_private.h"
 }
@@ -20,6 +21,15 @@ void raise_synchronous_commit(GucAction action) {
 }
 
 bool standbys_are_named() noexcept { return SyncRepStandbyNames != nullptr && SyncRepStandbyNames[0] != '\0'; }
+
+// The end of what has been inserted. On a fresh page the insert position lies behind the page's header, which nobody
+// has written yet: a flush up to there fails, and a wait for a standby lasts until somebody writes more.
+XLogRecPtr end_of_inserted_wal() noexcept {
+  XLogRecPtr const position = GetXLogInsertRecPtr();
+  if (XLogSegmentOffset(position, wal_segment_size) == SizeOfXLogLongPHD) return position - SizeOfXLogLongPHD;
+  if (position % XLOG_BLCKSZ == SizeOfXLogShortPHD) return position - SizeOfXLogShortPHD;
+  return position;
+}
 
 }  // namespace
 
@@ -40,7 +50,7 @@ bool prove_durable() {
   return call([] {
     int const level = NewGUCNestLevel();
     raise_synchronous_commit(GUC_ACTION_SAVE);
-    XLogRecPtr const position = GetXLogInsertRecPtr();
+    XLogRecPtr const position = end_of_inserted_wal();
     XLogFlush(position);
     bool proven = true;
     if (standbys_are_named()) {
