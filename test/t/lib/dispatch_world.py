@@ -1,0 +1,163 @@
+"""The server under test and everybody in it who is no writer: recovery, the network's late messages, the
+watcher. The server is killed and started as a whole; every part must live through that."""
+
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+import uuid
+
+from wire import Connection, Lost, ServerError, call
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+THROWAWAY = os.environ.get("QL3_THROWAWAY", os.path.join(HERE, "../../server/throwaway"))
+
+# A transient error of the server itself, where and when the session asks for it.
+INJECT = """
+CREATE FUNCTION inject() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('fault.at', true) = TG_ARGV[0] THEN
+    RAISE EXCEPTION 'injected' USING ERRCODE = current_setting('fault.code');
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER inject_write BEFORE INSERT OR UPDATE ON ql3.dispatches
+  FOR EACH ROW EXECUTE FUNCTION inject('write');
+CREATE CONSTRAINT TRIGGER inject_commit AFTER INSERT OR UPDATE ON ql3.dispatches
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION inject('commit');
+"""
+
+
+class Server:
+    def __init__(self, directory, **settings):
+        self.directory = directory
+        said = subprocess.run(
+            [THROWAWAY, "start", directory] + [f"{k}={v}" for k, v in settings.items()],
+            check=True, stdout=subprocess.PIPE, text=True).stdout
+        words = dict(w.split("=", 1) for w in said.replace("export ", "").split())
+        self.host, self.port, self.data = words["PGHOST"], words["PGPORT"], words["PGDATA"]
+        self.lock = threading.Lock()
+        self.crashes = 0
+
+    def connect(self, **settings):
+        return Connection(self.host, self.port, settings)
+
+    def crash(self):
+        """What a power cut leaves: nothing that was not flushed by us, and no goodbye."""
+        with self.lock:
+            with open(f"{self.data}/postmaster.pid", encoding="ascii") as file:
+                os.kill(int(file.readline()), signal.SIGQUIT)
+            subprocess.run([THROWAWAY, "restart", self.directory, "immediate"], check=True)
+            self.crashes += 1
+
+    def stop(self):
+        subprocess.run([THROWAWAY, "stop", self.directory], check=False)
+
+
+class World:
+    """One control database with ql3, two supervisors without end, and a watcher of what is open."""
+
+    def __init__(self, directory, seed):
+        self.server = Server(os.path.join(directory, "control"), wal_writer_delay="10000ms",
+                             bgwriter_delay="10000ms", checkpoint_timeout="1h", max_connections=400,
+                             autovacuum="off")
+        setup = self.server.connect()
+        setup.query("CREATE EXTENSION ql3; " + INJECT)
+        setup.cut()
+        self.calls = os.path.join(directory, "calls")
+        os.makedirs(self.calls, exist_ok=True)
+        self.sync = "on"
+        self.ending = threading.Event()
+        self.judges = {}           # request -> how its attempts are judged
+        self.open = set()
+        self.look = 0
+        self.looked = threading.Condition()
+        self.errors = []
+        self.threads = [threading.Thread(target=self.keep, args=(part, seed + n), daemon=True)
+                        for n, part in enumerate((self.recover, self.recover, self.watch))]
+        for thread in self.threads:
+            thread.start()
+
+    def stop(self):
+        self.ending.set()
+        for thread in self.threads:
+            thread.join(30)
+        self.server.stop()
+
+    def connect(self, sync=None):
+        return self.server.connect(synchronous_commit=sync or self.sync)
+
+    def keep(self, part, seed):
+        """Runs a part for ever, over a fresh connection after every failure."""
+        draw = random.Random(seed)
+        while not self.ending.is_set():
+            connection = None
+            try:
+                connection = self.connect()
+                part(connection, draw)
+            except Lost:
+                self.ending.wait(0.05)
+            except ServerError as error:
+                if error.sqlstate not in ("40001", "40P01", "55P03"):
+                    self.errors.append(f"{part.__name__}: {error}")
+            finally:
+                if connection is not None:
+                    connection.cut()
+
+    # --- recovery -------------------------------------------------------------------------------
+
+    def recover(self, connection, draw):
+        """Judges what outlived its writer, as a supervisor does; sometimes long after the look."""
+        owner = f"supervisor-{draw.randrange(1 << 30)}"
+        sync = self.sync
+        while not self.ending.is_set() and sync == self.sync:
+            token = str(uuid.uuid4())
+            page = connection.query(call("ql3_claim", owner, 16, "10 s", token, "{dispatch}"))
+            for row in page.rows:
+                if draw.random() < 0.1:
+                    time.sleep(draw.random() * 0.3)
+                self.judge(connection, owner, token, row)
+            if not page.rows:
+                self.ending.wait(0.1)
+
+    def judge(self, connection, owner, token, row):
+        kind, attempt, request, version, source = row[0], row[1], row[2], row[9], row[13]
+        how = self.judges.get(request, "unknown")
+        permitted = '"permitted": true' in source
+        own = '"own_lineage": true' in source
+        if (own and not permitted) or how == "not_sent":
+            verdict = "not_sent"
+            # Even where it is a lie it must do no harm: only the first time, so that all ends.
+            self.judges[request] = "unknown"
+        elif how == "true" and os.path.exists(os.path.join(self.calls, request)):
+            verdict = "succeeded"
+        elif how == "retry":
+            self.judges[request] = "unknown"
+            connection.query(call("ql3_settle", kind, attempt, owner, token, version, "retry", "100 ms"))
+            return
+        else:
+            verdict = "unknown"
+        connection.query(call("ql3_conclude", kind, attempt, owner, token, version, verdict, "{}"))
+
+    # --- what is still open ---------------------------------------------------------------------
+
+    def watch(self, connection, _draw):
+        while not self.ending.is_set():
+            found = connection.query("SELECT DISTINCT request_uid FROM ql3.dispatches WHERE state = 'claimed'")
+            with self.looked:
+                self.open = {row[0] for row in found.rows}
+                self.look += 1
+                self.looked.notify_all()
+            self.ending.wait(0.1)
+
+    def wait_closed(self, request, limit=120):
+        """Until no attempt of the request is open. False when that does not come."""
+        end = time.monotonic() + limit
+        with self.looked:
+            first = self.look + 1
+            while self.look <= first or request in self.open:
+                if not self.looked.wait(end - time.monotonic()) and time.monotonic() > end:
+                    return False
+        return True
