@@ -127,7 +127,7 @@ int run_program(int argc, char** argv) {
       "3 not ready; 4 database unreachable.",
       "ql3");
   program.require_subcommand(1);
-  program.set_version_flag("--version", "ql3 1.0.0");
+  program.set_version_flag("--version", "ql3 " QL3_VERSION);
   std::string level = "info";
   program.add_option("--log-level", level, "what is told on standard error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))

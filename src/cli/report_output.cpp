@@ -5,11 +5,11 @@
 
 namespace ql3::cli {
 
-std::string pass_text(int cell, int pass, const PassReport& report) {
-  return fmt::format(
-      "cell {} pass {}: {} discovered={} remaining={} failed={} fenced={} has_more={}{}", cell,
-      pass, report.safe ? "safe" : "not safe", report.discovered, report.remaining, report.failed,
-      report.fenced, report.has_more ? "yes" : "no", report.stopped ? " stopped" : "");
+std::string pass_text(const PassReport& report) {
+  return fmt::format("{} discovered={} remaining={} failed={} fenced={} has_more={}{}",
+                     report.safe ? "safe" : "not safe", report.discovered, report.remaining,
+                     report.failed, report.fenced, report.has_more ? "yes" : "no",
+                     report.stopped ? " stopped" : "");
 }
 
 std::string pass_json(int cell, int pass, const std::string& owner, const PassReport& report) {

@@ -8,7 +8,7 @@
 namespace ql3::cli {
 
 // One line without its end.
-std::string pass_text(int cell, int pass, const PassReport& report);
+std::string pass_text(const PassReport& report);
 std::string pass_json(int cell, int pass, const std::string& owner, const PassReport& report);
 
 }  // namespace ql3::cli

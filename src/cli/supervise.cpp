@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -43,22 +44,33 @@ std::shared_ptr<const ProbeRegistry> make_probes(const SuperviseOptions& options
   return probes;
 }
 
-// Cells publish at the same time; a line is never torn.
+// Cells publish at the same time; a line is never torn. People are told once that nothing goes on,
+// machines of every pass.
 class Printer {
  public:
   explicit Printer(const SuperviseOptions& options) : options_(options) {}
 
   void operator()(int cell, int pass, const PassReport& report) {
     const std::lock_guard lock(mutex_);
-    const std::string line = options_.json ? pass_json(cell, pass, *options_.owner, report)
-                                           : pass_text(cell, pass, report);
+    if (options_.json) {
+      print(pass_json(cell, pass, *options_.owner, report));
+      return;
+    }
+    std::string text = pass_text(report);
+    if (report.discovered == 0 && text == last_[cell]) return;
+    print(fmt::format("cell {} pass {}: {}", cell, pass, text));
+    last_[cell] = std::move(text);
+  }
+
+ private:
+  static void print(const std::string& line) {
     std::fprintf(stdout, "%s\n", line.c_str());
     std::fflush(stdout);
   }
 
- private:
   const SuperviseOptions& options_;
   std::mutex mutex_;
+  std::map<int, std::string> last_;
 };
 
 int run_cell(Cell& cell, const Shutdown& shutdown, const Publish& publish) {

@@ -28,7 +28,8 @@ bool says(const StoreError& error, std::string_view words) {
 
 void Pass::commit(std::size_t at, const std::string& verdict, Decision decision) {
   // The renewal goes on meanwhile, so the deadline alone would not end the tries.
-  const Clock::Time patience = clock_.now() + options_.lease;
+  Clock::Time patience = clock_.now() + options_.lease;
+  bool draining = false;
   Backoff backoff;
   for (int tries = 1;; ++tries) {
     const Clock::Time now = clock_.now();
@@ -58,6 +59,10 @@ void Pass::commit(std::size_t at, const std::string& verdict, Decision decision)
         // Settling would spend the conclusion: it is given back at the end of the pass.
         progress_[at] = Progress::waiting;
         return;
+      }
+      if (shutdown_.drain.stop_requested() && !draining) {
+        draining = true;
+        patience = std::min(patience, clock_.now() + options_.grace);
       }
       const Clock::Time again = clock_.now() + backoff.next();
       if (error.retryable() && again < patience &&
