@@ -3,16 +3,12 @@ watcher. The server is killed and started as a whole; every part must live throu
 
 import os
 import random
-import signal
-import subprocess
 import threading
 import time
 import uuid
 
-from wire import Connection, Lost, ServerError, call
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-THROWAWAY = os.environ.get("QL3_THROWAWAY", os.path.join(HERE, "../../server/throwaway"))
+from server import Server
+from wire import Lost, ServerError, call
 
 # A transient error of the server itself, where and when the session asks for it.
 INJECT = """
@@ -28,32 +24,6 @@ CREATE TRIGGER inject_write BEFORE INSERT OR UPDATE ON ql3.dispatches
 CREATE CONSTRAINT TRIGGER inject_commit AFTER INSERT OR UPDATE ON ql3.dispatches
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION inject('commit');
 """
-
-
-class Server:
-    def __init__(self, directory, **settings):
-        self.directory = directory
-        said = subprocess.run(
-            [THROWAWAY, "start", directory] + [f"{k}={v}" for k, v in settings.items()],
-            check=True, stdout=subprocess.PIPE, text=True).stdout
-        words = dict(w.split("=", 1) for w in said.replace("export ", "").split())
-        self.host, self.port, self.data = words["PGHOST"], words["PGPORT"], words["PGDATA"]
-        self.lock = threading.Lock()
-        self.crashes = 0
-
-    def connect(self, **settings):
-        return Connection(self.host, self.port, settings)
-
-    def crash(self):
-        """What a power cut leaves: nothing that was not flushed by us, and no goodbye."""
-        with self.lock:
-            with open(f"{self.data}/postmaster.pid", encoding="ascii") as file:
-                os.kill(int(file.readline()), signal.SIGQUIT)
-            subprocess.run([THROWAWAY, "restart", self.directory, "immediate"], check=True)
-            self.crashes += 1
-
-    def stop(self):
-        subprocess.run([THROWAWAY, "stop", self.directory], check=False)
 
 
 class World:
