@@ -174,7 +174,8 @@ void Connection::connect() {
     set("target_session_attrs", "read-write");
   }
   set("dbname", options_.dsn.c_str());
-  // After it: not the user's choice, because every text we send is UTF-8.
+  // After it, what is not the user's choice. Every text we send is UTF-8.
+  if (options_.primary_only) set("target_session_attrs", "read-write");
   set("client_encoding", "UTF8");
   set(nullptr, nullptr);
 

@@ -43,6 +43,8 @@ struct ConnectionOptions {
   std::string dsn;
   // Asks for a server that takes writes unless the dsn or PGTARGETSESSIONATTRS says otherwise.
   bool read_write = true;
+  // Asks for it whatever they say: for statements that are lost on any other server.
+  bool primary_only = false;
   std::string application_name = "ql3";
   // A warning or notice of the server: SQLSTATE and message.
   std::function<void(std::string_view, std::string_view)> on_notice;
