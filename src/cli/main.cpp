@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "cli/commands.hpp"
+#include "cli/dispatch_command.hpp"
 #include "cli/exit_code.hpp"
 #include "core/limits.hpp"
 
@@ -123,8 +124,8 @@ int report(const StoreError& error) {
 int run_program(int argc, char** argv) {
   CLI::App program(
       "ql3 judges targets that lost their owner, under claims that only one replica "
-      "at a time can hold.\nExit codes: 0 done, converged; 1 not converged; 2 usage; "
-      "3 not ready; 4 database unreachable.",
+      "at a time can hold, and dispatches an action at most once.\nExit codes: 0 done, converged; "
+      "1 not converged; 2 usage; 3 not ready; 4 database unreachable; dispatch has more.",
       "ql3");
   program.require_subcommand(1);
   program.set_version_flag("--version", "ql3 " QL3_VERSION);
@@ -147,6 +148,8 @@ int run_program(int argc, char** argv) {
   add_target(program, "release", "make a parked or waiting target claimable again", release_options,
              release, run);
   add_target(program, "park", "take a target away from the supervisors", park_options, park, run);
+  DispatchCommand dispatch_command;
+  add_dispatch(program, dispatch_command, run);
   for (CLI::App* const command : program.get_subcommands({})) command->fallthrough();
 
   try {

@@ -1,6 +1,7 @@
 #include "cli/signals.hpp"
 
 #include <csignal>
+#include <utility>
 
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ sigset_t watched() {
 
 }  // namespace
 
-SignalWatch::SignalWatch() {
+SignalWatch::SignalWatch(std::string at_drain, std::string at_cancel)
+    : at_drain_(std::move(at_drain)), at_cancel_(std::move(at_cancel)) {
   const sigset_t set = watched();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
@@ -39,9 +41,9 @@ void SignalWatch::run() {
     if (number == SIGUSR1 && info.si_pid == getpid()) return;
     if (number != SIGTERM && number != SIGINT) continue;
     if (drain_.request_stop()) {
-      spdlog::info("stopping: the probe in flight may finish, the rest is given back");
+      spdlog::info("{}", at_drain_);
     } else if (cancel_.request_stop()) {
-      spdlog::info("stopping at once");
+      spdlog::info("{}", at_cancel_);
     }
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
 #include <thread>
 
 #include "client/supervisor.hpp"
@@ -12,7 +13,8 @@ namespace ql3::cli {
 // nothing. REQUIRES: made before any other thread, whose masks are inherited from here.
 class SignalWatch {
  public:
-  SignalWatch();
+  // What is told at the first signal and at the second.
+  SignalWatch(std::string at_drain, std::string at_cancel);
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
@@ -22,6 +24,8 @@ class SignalWatch {
  private:
   void run();
 
+  const std::string at_drain_;
+  const std::string at_cancel_;
   std::stop_source drain_;
   std::stop_source cancel_;
   std::thread thread_;

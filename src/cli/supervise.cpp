@@ -98,7 +98,8 @@ int supervise(const SuperviseOptions& given) {
   if (options.dsns.empty()) options.dsns.emplace_back();
   const std::shared_ptr<const ProbeRegistry> probes = make_probes(options);
 
-  const SignalWatch signals;
+  const SignalWatch signals("stopping: the probe in flight may finish, the rest is given back",
+                            "stopping at once");
   Printer printer(options);
   const Publish publish = [&printer](int cell, int pass, const PassReport& report) {
     printer(cell, pass, report);

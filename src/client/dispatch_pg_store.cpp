@@ -10,10 +10,10 @@ namespace {
 
 // Where the log of the server stands and whether it takes writes, from the very statement that
 // claims or permits: on its own it could have gone to another server.
-#define QL3_LOG_PLACE                                                                          \
-  "NOT pg_catalog.pg_is_in_recovery()"                                                         \
-  " AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off',"     \
-  " ('x' OPERATOR(pg_catalog.||) pg_catalog.substr("                                           \
+#define QL3_LOG_PLACE                                                                            \
+  "NOT pg_catalog.pg_is_in_recovery()"                                                           \
+  " AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off',"       \
+  " ('x' OPERATOR(pg_catalog.||) pg_catalog.substr("                                             \
   "pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint," \
   " pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')::bigint"
 
@@ -117,10 +117,13 @@ LogPlace PgDispatchStore::place_of(const Result& result, int column) {
 
 ClaimAnswer PgDispatchStore::claim(const DispatchRequest& request, const OneTimeId& token,
                                    Clock::Length limit) {
-  const Parameter parameters[] = {
-      request.request_uid, request.item,      request.action,
-      request.arguments,   request.writer,    token.parameter(),
-      interval_parameter(request.observe_after)};
+  const Parameter parameters[] = {request.request_uid,
+                                  request.item,
+                                  request.action,
+                                  request.arguments,
+                                  request.writer,
+                                  token.parameter(),
+                                  interval_parameter(request.observe_after)};
   const Result result = ask(claim_statement, parameters, limit);
   const ClaimVerdict verdict = answer_of(result, claim_words);
   return {verdict, std::string(result.text(0, 1)), std::string(result.text(0, 2)),
@@ -158,8 +161,8 @@ SettleAnswer PgDispatchStore::settle(const DispatchRequest& request, const OneTi
 
 ReassertAnswer PgDispatchStore::reassert(const DispatchRequest& request, const OneTimeId& token,
                                          outcome what, Clock::Length limit) {
-  const Parameter parameters[] = {request.request_uid, request.item,      request.action,
-                                  request.arguments,   request.writer,    token.parameter(),
+  const Parameter parameters[] = {request.request_uid,       request.item,   request.action,
+                                  request.arguments,         request.writer, token.parameter(),
                                   std::string(to_text(what))};
   return answer_of(ask(reassert_statement, parameters, limit), reassert_words);
 }

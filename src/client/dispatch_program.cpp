@@ -41,7 +41,8 @@ std::vector<std::string> candidates(const std::string& program) {
   for (bool more = !program.empty(); more;) {
     const std::size_t colon = rest.find(':');
     // An empty entry means the present folder: a program is never found there by accident.
-    if (colon != 0 && !rest.empty()) paths.push_back(fmt::format("{}/{}", rest.substr(0, colon), program));
+    if (colon != 0 && !rest.empty())
+      paths.push_back(fmt::format("{}/{}", rest.substr(0, colon), program));
     more = colon != std::string_view::npos;
     if (more) rest.remove_prefix(colon + 1);
   }
@@ -56,15 +57,23 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> environment_of(const ProgramOptions& options) {
-  const auto name = [](std::string_view variable) { return variable.substr(0, variable.find('=')); };
+  const auto name = [](std::string_view variable) {
+    return variable.substr(0, variable.find('='));
+  };
   std::vector<std::string> all = options.environment;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const bool ours = std::any_of(
-        options.environment.begin(), options.environment.end(),
-        [&](const std::string& own) { return name(own) == name(*entry); });
+    const bool ours =
+        std::any_of(options.environment.begin(), options.environment.end(),
+                    [&](const std::string& own) { return name(own) == name(*entry); });
     if (!ours) all.emplace_back(*entry);
   }
   return all;
+}
+
+// Above the three standard streams and the one number the child uses, so that moving one descriptor
+// into place never overwrites another.
+Descriptor raised(const Descriptor& low) noexcept {
+  return Descriptor(fcntl(low.number(), F_DUPFD_CLOEXEC, 10));
 }
 
 struct Start {
@@ -85,9 +94,7 @@ struct Start {
   };
   if (setpgid(0, 0) != 0) give_up(start.report, errno);
   if (dup2(start.input, 0) < 0) give_up(start.report, errno);
-  if (start.report != report && dup3(start.report, report, O_CLOEXEC) < 0) {
-    give_up(start.report, errno);
-  }
+  if (dup3(start.report, report, O_CLOEXEC) < 0) give_up(start.report, errno);
   if (syscall(SYS_close_range, report + 1, ~0U, 0) != 0) {
     for (int number = report + 1; number < 1024; ++number) close(number);
   }
@@ -157,14 +164,19 @@ CallResult run_program(const ProgramOptions& options, const DispatchStop& stop,
   const std::vector<std::string> environment = environment_of(options);
   const std::vector<char*> path_pointers = pointers(paths), arguments = pointers(options.command),
                            variables = pointers(environment);
-  const Descriptor nothing(options.pass_input ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!options.pass_input && !nothing.open()) return not_started(program, errno);
+  Descriptor nothing;
+  if (!options.pass_input) {
+    nothing = raised(Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)));
+    if (!nothing.open()) return not_started(program, errno);
+  }
   Pipe report;
   try {
     report = Pipe::make();
   } catch (const std::system_error& error) {
     return not_started(program, error.code().value());
   }
+  report.write_end = raised(report.write_end);
+  if (!report.write_end.open()) return not_started(program, errno);
 
   const pid_t child = fork();
   if (child < 0) return not_started(program, errno);

@@ -100,8 +100,7 @@ class ScriptedStore final : public DispatchStore {
   }
   ReassertAnswer reassert(const DispatchRequest&, const OneTimeId& token, outcome what,
                           Clock::Length) override {
-    const int number =
-        record({"reassert", std::string(to_text(what)), {}, token.parameter(), {}});
+    const int number = record({"reassert", std::string(to_text(what)), {}, token.parameter(), {}});
     return on_reassert ? on_reassert(number) : ReassertAnswer::recorded;
   }
   void drop() noexcept override { record({"drop", {}, {}, {}, {}}); }
@@ -126,8 +125,9 @@ inline StoreError lost() { return StoreError(StoreCode::lost_reply, "test"); }
 inline StoreError down() { return StoreError(StoreCode::unreachable, "test"); }
 
 inline DispatchRequest switchover() {
-  return {"ops-1", "mssql", "switchover", R"({"source": "a", "candidate": "b"})", "writer:1",
-          std::chrono::minutes(5)};
+  return {"ops-1",      "mssql",
+          "switchover", R"({"source": "a", "candidate": "b"})",
+          "writer:1",   std::chrono::minutes(5)};
 }
 
 }  // namespace ql3::test

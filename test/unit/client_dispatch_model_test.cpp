@@ -59,9 +59,8 @@ class Channel final : public DispatchStore {
   }
   ReassertAnswer reassert(const DispatchRequest&, const OneTimeId&, outcome what,
                           Clock::Length) override {
-    return world_.send<ReassertAnswer>([token = trace_.token, what](FakeServer& server) {
-      return server.reassert(token, what);
-    });
+    return world_.send<ReassertAnswer>(
+        [token = trace_.token, what](FakeServer& server) { return server.reassert(token, what); });
   }
   void drop() noexcept override {}
 
@@ -73,7 +72,9 @@ class Channel final : public DispatchStore {
 // For the thread that extends: it shares nothing with the world.
 class Silent final : public DispatchStore {
  public:
-  ClaimAnswer claim(const DispatchRequest&, const OneTimeId&, Clock::Length) override { std::abort(); }
+  ClaimAnswer claim(const DispatchRequest&, const OneTimeId&, Clock::Length) override {
+    std::abort();
+  }
   PermitAnswer permit(const DispatchRequest&, const OneTimeId&, const OneTimeId&,
                       Clock::Length) override {
     std::abort();
@@ -116,8 +117,8 @@ class Story {
     Channel channel(world_, trace);
     Silent silent;
     Dispatcher dispatcher(channel, silent, {}, {}, clock_);
-    const outcome what = world_.one_of(
-        {outcome::succeeded, outcome::failed, outcome::unknown, outcome::not_sent});
+    const outcome what =
+        world_.one_of({outcome::succeeded, outcome::failed, outcome::unknown, outcome::not_sent});
     try {
       const DispatchReport report = dispatcher.dispatch(switchover(), [&](const DispatchStop&) {
         EXPECT_TRUE(trace.granted) << "called without permission";

@@ -20,14 +20,13 @@ class DispatchTest : public testing::Test {
   }
   DispatchReport dispatch(const DispatchCall& call) {
     Dispatcher dispatcher(store, extending, options, listener, clock);
-    return dispatcher.dispatch(
-        request,
-        [&](const DispatchStop& stop) {
-          ++calls;
-          connected_in_call = store.connected();
-          return call(stop);
-        },
-        {stopping.get_token(), detaching.get_token()});
+    return dispatcher.dispatch(request,
+                               [&](const DispatchStop& stop) {
+                                 ++calls;
+                                 connected_in_call = store.connected();
+                                 return call(stop);
+                               },
+                               {stopping.get_token(), detaching.get_token()});
   }
 
   // Nothing went out, and the database was told so, last of all, under `permit`.
@@ -548,8 +547,8 @@ TEST_F(DispatchTest, ACallThatSentNothingGivesTheItemBackUnderItsPermit) {
 }
 
 TEST_F(DispatchTest, ACallThatThrowsIsUnknown) {
-  DispatchReport report =
-      dispatch([](const DispatchStop&) -> CallResult { throw std::runtime_error("reset by peer"); });
+  DispatchReport report = dispatch(
+      [](const DispatchStop&) -> CallResult { throw std::runtime_error("reset by peer"); });
   EXPECT_EQ(report.end, DispatchEnd::recorded);
   EXPECT_EQ(report.what, outcome::unknown);
   EXPECT_NE(report.detail.find("reset by peer"), std::string::npos);
