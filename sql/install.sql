@@ -35,7 +35,8 @@ SELECT proname FROM pg_proc
 WHERE pronamespace = 'ql3'::regnamespace AND proname LIKE 'ql3\_%'
   AND NOT (proconfig @> '{"search_path=pg_catalog, pg_temp"}');
 SELECT proname FROM pg_proc
-WHERE pronamespace = 'ql3'::regnamespace AND proname LIKE 'ql3\_%' AND NOT prosecdef ORDER BY 1;
+WHERE pronamespace = 'ql3'::regnamespace AND proname LIKE 'ql3\_%' AND NOT prosecdef
+  AND prorettype <> 'trigger'::regtype ORDER BY 1;
 -- Writers are VOLATILE and not parallel safe; a strict function would answer NULL for a NULL.
 SELECT proname FROM pg_proc
 WHERE pronamespace = 'ql3'::regnamespace AND proname LIKE 'ql3\_%'

@@ -285,6 +285,7 @@ SELECT code(q), q FROM (VALUES
   ($q$SELECT count(*) FROM ql3_observe_one('limits', '')$q$),
   ($q$SELECT count(*) FROM ql3_observe_one('limits', repeat('i', 256))$q$),
   ($q$SELECT count(*) FROM ql3_observe_one('limits', repeat('i', 255))$q$),
+  ($q$SELECT count(*) FROM ql3_observe_one('unknown', 'a')$q$),
   ($q$SELECT count(*) FROM ql3_observe_one('limits', 'a', '6fa459ea-ee8a-1ca4-894e-db77e160355e')$q$)
 ) AS v (q);
 SELECT count(*) FROM (TABLE before EXCEPT SELECT * FROM ql3.run_recovery_controls WHERE kind = 'limits') AS changed;

@@ -101,6 +101,7 @@ SELECT kind, id, has_more FROM ql3_observe(2);
 SELECT kind, id, has_more FROM ql3_observe(16, '{other}');
 SELECT FROM ql3_observe(16, '{other,unknown}');
 
+SELECT FROM ql3_observe_one('unknown', 'a');
 -- A source that cannot be read is one blind row, first, beside a page of what the others list.
 CREATE FUNCTION fails() RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN RETURN timestamptz ''2026-01-01'' + 1 / 0 * interval ''1 s''; END';
 CREATE OR REPLACE VIEW lost AS

@@ -80,6 +80,8 @@ UPDATE jobs SET lost_at = lost_at + interval '1 d' WHERE id = 'b';
 SELECT count(*) FROM ql3_claim('B', 16, '5 min', tok(2));
 SELECT ql3_release('release_park', 'a', v('a'), 'go on'), ql3_release('release_park', 'b', v('b'), 'go on'),
        ql3_release('release_park', 'e', v('e'), 'go on');
+-- Nothing is left to release, and a second act is not on record.
+SELECT ql3_release('release_park', 'a', v('a'), 'again');
 -- Released, it carries a higher version than any claim before: the old owner stays fenced.
 SELECT id, version > 1 OR id = 'e' AS grew, failure_count FROM ql3_claim('B', 16, '5 min', tok(2)) ORDER BY id;
 SELECT ql3_settle('release_park', 'a', 'A', tok(1), 1, 'retry', '0');
@@ -107,6 +109,8 @@ SELECT code(q), q FROM (VALUES
   ($q$SELECT ql3_park('release_park', 'd', 1, '')$q$),
   ($q$SELECT ql3_park('release_park', '', 1, 'r')$q$),
   ($q$SELECT ql3_park('Release', 'd', 1, 'r')$q$),
+  ($q$SELECT ql3_park('unknown', 'd', 1, 'r')$q$),
+  ($q$SELECT ql3_release('unknown', 'd', 1, 'r')$q$),
   ($q$SELECT ql3_release(NULL, 'd', 1, 'r')$q$),
   ($q$SELECT ql3_release('release_park', NULL, 1, 'r')$q$),
   ($q$SELECT ql3_release('release_park', 'd', NULL, 'r')$q$),
