@@ -37,10 +37,11 @@ WHERE pronamespace = 'ql3'::regnamespace AND proname LIKE 'ql3\_%'
 SELECT proname FROM pg_proc
 WHERE pronamespace = 'ql3'::regnamespace AND proname LIKE 'ql3\_%' AND NOT prosecdef
   AND prorettype <> 'trigger'::regtype ORDER BY 1;
--- Writers are VOLATILE and not parallel safe; a strict function would answer NULL for a NULL.
+-- A strict function would answer NULL for a NULL; whatever writes is volatile and never runs in parallel.
 SELECT proname FROM pg_proc
-WHERE pronamespace = 'ql3'::regnamespace AND proname LIKE 'ql3\_%'
-  AND (proisstrict OR (provolatile <> 'v' AND proname NOT LIKE '%observe%') OR proparallel = 's');
+WHERE pronamespace = 'ql3'::regnamespace
+  AND proname ~ '^ql3_(claim|renew|settle|give_back|conclude|require_fence|observe|release|park|attach|detach|grant|revoke)'
+  AND (proisstrict OR proparallel = 's' OR (provolatile <> 'v' AND proname !~ 'observe'));
 
 -- Nobody has a right: not PUBLIC on a function, a table or the schema.
 SELECT proname FROM pg_proc
