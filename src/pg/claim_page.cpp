@@ -22,6 +22,9 @@ constexpr std::int64_t stamp_drift_max = 20'000;
 // Due rows that turn out to have left their source are put aside in steps of a page, at most this often per kind.
 constexpr int due_rounds_max = 8;
 
+// How often what some kinds left over is shared by the others.
+constexpr int share_rounds = 4;
+
 int sweep_rows(int page_size) noexcept { return std::max(64, 4 * page_size); }
 
 // Cuts the chunk behind the end of a gap; true when the end was reached. A place without an id ends with its tie.
@@ -77,34 +80,20 @@ void claim_page::stamp_once() {
 
 void claim_page::fill() {
   int const kinds = static_cast<int>(readers_.size());
-  // Which kind goes first changes from claim to claim, so that no kind always gets the larger half.
+  // Which kind goes first changes from claim to claim, so that no kind always gets the larger part.
   auto const start = static_cast<unsigned>(random_bits());
   per_source<bool> more(readers_.size(), true);
   per_source<bool> unswept(readers_.size(), true);
 
-  for (int step = 0; step < kinds && missing() > 0; ++step) {
-    int const at = rotated(start, step, kinds);
-    int const part = share(missing(), kinds - step);
-    const source& from = readers_[at].from();
-    int const before = static_cast<int>(taken_.size());
-    auto still = [&] { return part - (static_cast<int>(taken_.size()) - before); };
-    if (take_sweep_turn(from.kind, from.generation, clock_now(), sweep_period)) {
-      unswept[at] = take_listed(at, share(part, 4), walk::sweep, sweep_rows(request_.page_size));
+  // First an equal part for every kind; then what the others left over is shared by those that have more.
+  for (int round = 0; round < share_rounds && missing() > 0; ++round) {
+    int left = static_cast<int>(std::count(more.begin(), more.end(), true));
+    for (int step = 0; step < kinds && missing() > 0; ++step) {
+      int const at = rotated(start, step, kinds);
+      if (!more[at]) continue;
+      int const part = round == 0 ? std::max(1, request_.page_size / kinds) : share(missing(), left--);
+      more[at] = take_share(at, std::min(part, missing()), unswept[at]);
     }
-    // Half of the share at first for what is due, so that neither stream starves the other.
-    bool more_due = take_due(at, share(still(), 2));
-    take_listed(at, still(), walk::gap, discovery_rows_max);
-    bool const more_listed = take_listed(at, still(), walk::discovery, discovery_rows_max);
-    if (more_due && still() > 0) more_due = take_due(at, still());
-    more[at] = more_due || more_listed;
-  }
-  // What one kind left over goes to the others.
-  for (int step = 0; step < kinds && missing() > 0; ++step) {
-    int const at = rotated(start, step, kinds);
-    if (!more[at]) continue;
-    take_due(at, missing());
-    take_listed(at, missing(), walk::gap, discovery_rows_max);
-    take_listed(at, missing(), walk::discovery, discovery_rows_max);
   }
   // A short page looks behind discovery before it says so.
   for (int step = 0; step < kinds && missing() > 0; ++step) {
@@ -115,6 +104,20 @@ void claim_page::fill() {
     if (readers_[at].is_blind()) drop_blind(at);
   write_known();
   peek_.close();
+}
+
+bool claim_page::take_share(int reader, int part, bool& unswept) {
+  const source& from = readers_[reader].from();
+  int const before = static_cast<int>(taken_.size());
+  auto still = [&] { return part - (static_cast<int>(taken_.size()) - before); };
+  if (take_sweep_turn(from.kind, from.generation, clock_now(), sweep_period))
+    unswept = take_listed(reader, share(part, 4), walk::sweep, sweep_rows(request_.page_size));
+  // Half of the part at first for what is due, so that neither stream starves the other.
+  bool more_due = take_due(reader, share(still(), 2));
+  take_listed(reader, still(), walk::gap, discovery_rows_max);
+  bool const more_listed = take_listed(reader, still(), walk::discovery, discovery_rows_max);
+  if (more_due && still() > 0) more_due = take_due(reader, still());
+  return more_due || more_listed;
 }
 
 bool claim_page::take_due(int reader, int need) {

@@ -50,6 +50,8 @@ class claim_page {
   bool is_taken(int reader, std::string_view id) const noexcept;
   void stamp_once();
 
+  // A kind's part of the page, from all streams but the final sweep. Answers whether the kind may have more.
+  bool take_share(int reader, int part, bool& unswept);
   // Each takes up to `need` targets of one kind and answers whether the stream may have more.
   bool take_due(int reader, int need);
   bool take_listed(int reader, int need, walk which, int row_budget);
