@@ -19,7 +19,7 @@ void check_word(std::string_view value, std::string_view argument) {
   message_text<error_text_max> message;
   message << argument << " " << quoted{value} << " is not valid";
   throw error(sqlstate::invalid_parameter, message,
-              "use 1 to 63 lower-case letters, digits or underscores, beginning with a letter");
+              "Use 1 to 63 lower-case letters, digits or underscores, beginning with a letter.");
 }
 
 void check_count(std::int64_t value, std::int64_t lowest, std::int64_t highest,
@@ -74,8 +74,8 @@ void check_owner(std::string_view value, std::string_view argument) {
   message_text<error_text_max> message;
   message << argument << " " << quoted{value} << " is not valid";
   throw error(sqlstate::invalid_parameter, message,
-              "use 1 to 128 letters, digits or the characters . _ : - and begin with a letter or "
-              "digit");
+              "Use 1 to 128 letters, digits or the characters . _ : - and begin with a letter or "
+              "digit.");
 }
 
 void check_kind(std::string_view value, std::string_view argument) { check_word(value, argument); }

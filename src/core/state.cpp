@@ -9,7 +9,7 @@ disposition check_disposition(std::string_view word, std::string_view argument) 
   if (value) return *value;
   message_text<error_text_max> message;
   message << argument << " " << quoted{word} << " is not known";
-  throw error(sqlstate::invalid_parameter, message, "use resolved, retry or manual");
+  throw error(sqlstate::invalid_parameter, message, "Use resolved, retry or manual.");
 }
 
 void check_delay_allowed(disposition value, bool delay_given, std::string_view argument) {
