@@ -44,9 +44,7 @@ $(shlib): src/pg/exports.map
 # The module that tortures the boundary (test/t/boundary). `make pgroot` alone installs it, into build/pgroot.
 torture = build/torture/ql3_torture.so
 TORTURE_OBJS = $(patsubst %.cpp,build/extension/%.o,$(wildcard test/torture/*.cpp))
-$(torture): $(TORTURE_OBJS) $(filter build/extension/src/core/%,$(OBJS)) \
-		$(addprefix build/extension/src/pg/,boundary.o spi.o session.o args.o try_lock.o) \
-		test/torture/exports.map
+$(torture): $(TORTURE_OBJS) $(filter-out %/module.o,$(OBJS)) test/torture/exports.map
 	@mkdir -p $(@D)
 	@echo 'LD $@'
 	@$(CXX) $(CXXFLAGS) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) $(SAN) -Wl,--version-script=test/torture/exports.map

@@ -103,7 +103,8 @@ Datum observe_one(FunctionCallInfo fcinfo) {
     std::optional<bool> listed;
     if (from) {
       source_reader reader(*from);
-      wanted_row wanted{id, known ? known->lost_at : 0, false, {}};
+      // By the id alone: lost_at may have changed since it was remembered.
+      wanted_row wanted{id, {}, false, {}};
       reader.look_up(&wanted, 1);
       if (reader.is_blind()) warn_blind(*from, reader.why());
       else listed = wanted.listed;

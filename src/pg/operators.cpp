@@ -71,7 +71,7 @@ std::string_view park_unknown(const operator_request& request) {
     return stale;
   }
   source_reader reader(*from);
-  wanted_row wanted{request.id, 0, false, {}};
+  wanted_row wanted{request.id, {}, false, {}};
   reader.look_up(&wanted, 1);
   if (wanted.listed) {
     const facts& now = wanted.now;

@@ -57,7 +57,7 @@ void on_relation_change(Datum, Oid relation) {
 }
 
 void free_plans(source_plans& slot) {
-  for (SPIPlanPtr* plan : {&slot.first, &slot.next, &slot.first_whole, &slot.next_whole, &slot.by_key}) {
+  for (SPIPlanPtr* plan : {&slot.first, &slot.next, &slot.first_whole, &slot.next_whole, &slot.by_key, &slot.by_id}) {
     if (*plan != nullptr) SPI_freeplan(*plan);
     *plan = nullptr;
   }
@@ -72,7 +72,7 @@ int live_columns(Oid relation) {
   return count;
 }
 
-// Prepares the five plans. One leaf: server structures only.
+// Prepares the plans. One leaf: server structures only.
 void prepare(source_plans& slot, const source& which) {
   char relation[2 * NAMEDATALEN * 2 + 8];
   pg_snprintf(relation, sizeof relation, "%s", quote_qualified_identifier(which.schema.data(), which.name.data()));
@@ -98,6 +98,9 @@ void prepare(source_plans& slot, const source& which) {
         3, next_types);
     (whole ? slot.next_whole : slot.next) = next;
   }
+  if (!slot.id_indexed)
+    slot.by_id = prepare_kept(
+        psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)", columns, further, relation, type), 1, key_types);
   slot.by_key = prepare_kept(
       psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)%s", columns, further, relation, type,
                slot.id_indexed ? "" : " AND s.lost_at = $2"), 2, key_types);

@@ -17,6 +17,7 @@ struct source_plans {
   SPIPlanPtr first_whole;  // as first and next, with the further columns
   SPIPlanPtr next_whole;
   SPIPlanPtr by_key;       // ($1 id, $2 lost_at): one target
+  SPIPlanPtr by_id;        // ($1 id): as by_key, where the id has no index and lost_at is not known
 };
 
 // Columns of every plan's result.

@@ -116,8 +116,10 @@ void source_reader::look_up(wanted_row* wanted, int count) {
       wanted_row& one = wanted[at];
       one.listed = false;
       if (!fits_type(plans.id_type, one.id)) continue;
-      rows const found = run_plan(plans.by_key, params().text(one.id).time(one.lost_at), equal_ids_max,
-                                  sight::fresh);
+      bool const by_id = !plans.id_indexed && !one.lost_at;
+      rows const found =
+          by_id ? run_plan(plans.by_id, params().text(one.id), equal_ids_max, sight::fresh)
+                : run_plan(plans.by_key, params().text(one.id).time(one.lost_at.value_or(0)), equal_ids_max, sight::fresh);
       for (int row = 0; row < found.size(); ++row) {
         // A collation may call other ids equal; a target is its bytes.
         if (found.text(row, col_id) != one.id) continue;

@@ -26,7 +26,7 @@ struct facts {
 // One target asked for, and what the source says of it now.
 struct wanted_row {
   std::string_view id;
-  instant lost_at;  // as remembered; helps to find the row where the id has no index
+  std::optional<instant> lost_at;  // as remembered: finds the row where the id has no index; absent = any, by a scan
   bool listed;
   facts now;
 };

@@ -28,6 +28,13 @@ void raise_with_everything() {
 
 void add_context(void* text) { errcontext("%s", static_cast<const char*>(text)); }
 
+void raise_in_callback() {
+  char text[] = "of the callback";
+  ErrorContextCallback callback{error_context_stack, add_context, text};
+  error_context_stack = &callback;
+  raise_with_everything();
+}
+
 // A context that has no memory left: what is copied into it fails.
 void* refuse_to_allocate(MemoryContext, Size) {
   ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
@@ -86,7 +93,7 @@ const way_to_fail ways[] = {
     {"std", [] { throw std::runtime_error("a standard exception"); }},
     {"std_long",
      [] {
-       std::string text = "x";
+       std::string text = "xx";
        while (text.size() < 2000) text += "\xE4\xB8\xAD";  // cut inside a character otherwise
        throw std::runtime_error(text);
      }},
@@ -102,13 +109,9 @@ const way_to_fail ways[] = {
     {"raise_in_callback",
      [] {
        // The leaf leaves its callback on the stack: the boundary must take it off.
-       call([] {
-         char text[] = "of the callback";
-         ErrorContextCallback callback{error_context_stack, add_context, text};
-         error_context_stack = &callback;
-         raise_with_everything();
-       });
+       call([] { raise_in_callback(); });
      }},
+    {"callback_uncopied", [] { with_exhausted_home([] { raise_in_callback(); }); }},
     {"raise_uncopied", [] { with_exhausted_home([] { raise_with_everything(); }); }},
     {"cancel_uncopied",
      [] {

@@ -57,7 +57,8 @@ Datum state(FunctionCallInfo) {
   text << "witnesses " << witness::alive() << ", nesting " << GetCurrentTransactionNestLevel()
        << ", interrupts held " << static_cast<std::int64_t>(InterruptHoldoffCount) << ", role "
        << call([&] { return const_cast<const char*>(GetUserNameFromId(user, true)); }) << " "
-       << context << ", read only " << (XactReadOnly ? 1 : 0) << ", lock held "
+       << context << ", exceptions in flight " << (std::current_exception() == nullptr ? 0 : 1)
+       << ", read only " << (XactReadOnly ? 1 : 0) << ", lock held "
        << (LWLockHeldByMe(AddinShmemInitLock) ? 1 : 0);
   return text_datum(text.view());
 }
