@@ -1,5 +1,5 @@
-// What is true of an attempt, and what a message may change (DESIGN promises 13 and 14). Pure: the caller holds the
-// item's lock and hands in what it read under it.
+// What is true of an attempt, and what a message may change (DESIGN promises 13 and 14). Pure: the
+// caller holds the item's lock and hands in what it read under it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,14 @@ namespace ql3 {
 
 enum class outcome : unsigned char { succeeded, failed, unknown, not_sent };
 
-enum class dispatch_state : unsigned char { claimed, succeeded, failed, unknown, not_sent, released };
+enum class dispatch_state : unsigned char {
+  claimed,
+  succeeded,
+  failed,
+  unknown,
+  not_sent,
+  released
+};
 
 constexpr std::string_view to_text(outcome value) noexcept {
   switch (value) {
@@ -41,16 +48,20 @@ constexpr std::optional<outcome> parse_outcome(std::string_view word) noexcept {
 }
 
 constexpr std::optional<dispatch_state> parse_dispatch_state(std::string_view word) noexcept {
-  for (dispatch_state value : {dispatch_state::claimed, dispatch_state::succeeded, dispatch_state::failed,
-                               dispatch_state::unknown, dispatch_state::not_sent, dispatch_state::released})
+  for (dispatch_state value :
+       {dispatch_state::claimed, dispatch_state::succeeded, dispatch_state::failed,
+        dispatch_state::unknown, dispatch_state::not_sent, dispatch_state::released})
     if (word == to_text(value)) return value;
   return std::nullopt;
 }
 
-// One author's fact about an attempt. `unknown` closes the attempt but leaves the place to a later definite fact.
+// One author's fact about an attempt. `unknown` closes the attempt but leaves the place to a later
+// definite fact.
 using fact = std::optional<outcome>;
 
-constexpr bool is_definite(const fact& value) noexcept { return value && *value != outcome::unknown; }
+constexpr bool is_definite(const fact& value) noexcept {
+  return value && *value != outcome::unknown;
+}
 
 struct attempt_facts {
   fact writer;
@@ -59,12 +70,15 @@ struct attempt_facts {
   bool released = false;      // not sent, and the item is free
   bool contradicted = false;  // released, yet its token said later that it had called
   bool permitted = false;
-  bool own_lineage = true;    // written by the database that answers now
+  bool own_lineage = true;  // written by the database that answers now
 };
 
-constexpr bool has_facts(const attempt_facts& of) noexcept { return of.writer || of.judged || of.overridden; }
+constexpr bool has_facts(const attempt_facts& of) noexcept {
+  return of.writer || of.judged || of.overridden;
+}
 
-// The state is the override, else the writer's fact, else the judged one; unknown only where none is definite.
+// The state is the override, else the writer's fact, else the judged one; unknown only where none
+// is definite.
 constexpr dispatch_state state_of(const attempt_facts& of) noexcept {
   if (of.released) return dispatch_state::released;
   for (const fact& each : {of.overridden, of.writer, of.judged}) {
@@ -81,7 +95,9 @@ constexpr dispatch_state state_of(const attempt_facts& of) noexcept {
 
 // Definite facts that cannot all be true.
 constexpr bool facts_disagree(const attempt_facts& of) noexcept {
-  auto differ = [](const fact& a, const fact& b) { return is_definite(a) && is_definite(b) && *a != *b; };
+  auto differ = [](const fact& a, const fact& b) {
+    return is_definite(a) && is_definite(b) && *a != *b;
+  };
   return of.contradicted || differ(of.writer, of.judged) || differ(of.writer, of.overridden) ||
          differ(of.judged, of.overridden);
 }
@@ -99,27 +115,33 @@ constexpr stored put_fact(fact& place, outcome value) noexcept {
 enum class settle_answer : unsigned char { recorded, concluded };
 
 // A settle of the exact token. `permit_matches`: it named the id of the permit that was given.
-constexpr settle_answer settle_attempt(attempt_facts& of, outcome value, bool permit_matches) noexcept {
+constexpr settle_answer settle_attempt(attempt_facts& of, outcome value,
+                                       bool permit_matches) noexcept {
   if (of.released) {
     if (value == outcome::not_sent) {
-      return put_fact(of.writer, value) == stored::refused ? settle_answer::concluded : settle_answer::recorded;
+      return put_fact(of.writer, value) == stored::refused ? settle_answer::concluded
+                                                           : settle_answer::recorded;
     }
-    // Recovery released it, and its token says now that it called: the fact is kept and closes the item again.
-    if (value == outcome::unknown || put_fact(of.writer, value) == stored::refused) return settle_answer::concluded;
+    // Recovery released it, and its token says now that it called: the fact is kept and closes the
+    // item again.
+    if (value == outcome::unknown || put_fact(of.writer, value) == stored::refused)
+      return settle_answer::concluded;
     of.released = false;
     of.contradicted = true;
     return settle_answer::recorded;
   }
   if (value == outcome::not_sent && !has_facts(of)) {
     of.writer = value;
-    // The two cases that free an item: no permit was ever given on this very lineage, or its holder gives it back.
+    // The two cases that free an item: no permit was ever given on this very lineage, or its holder
+    // gives it back.
     of.released = of.permitted ? permit_matches : of.own_lineage;
     return settle_answer::recorded;
   }
   if (value == outcome::not_sent) {
-    bool const repeated = of.writer == fact(value) && !of.judged && !of.overridden;
-    (void)put_fact(of.writer, value);
-    return repeated ? settle_answer::recorded : settle_answer::concluded;
+    // Stored, and the item stays closed: only from claimed is anything freed.
+    bool const kept = put_fact(of.writer, value) != stored::refused;
+    return kept && !of.judged && !of.overridden ? settle_answer::recorded
+                                                : settle_answer::concluded;
   }
   if (value == outcome::unknown) {
     bool const nothing_else = !is_definite(of.writer) && !of.judged && !of.overridden;
@@ -127,10 +149,11 @@ constexpr settle_answer settle_attempt(attempt_facts& of, outcome value, bool pe
     return nothing_else ? settle_answer::recorded : settle_answer::concluded;
   }
   if (put_fact(of.writer, value) == stored::refused) return settle_answer::concluded;
-  return of.overridden ? settle_answer::concluded : settle_answer::recorded;
+  return is_definite(of.overridden) ? settle_answer::concluded : settle_answer::recorded;
 }
 
-// A judgement of recovery. False: stale, nothing changed. `due`: the attempt is older than its observe_after now.
+// A judgement of recovery. False: stale, nothing changed. `due`: the attempt is older than its
+// observe_after now.
 constexpr bool judge_attempt(attempt_facts& of, outcome value, bool due) noexcept {
   if (of.released || has_facts(of) || !due) return false;
   if (value == outcome::not_sent && (of.permitted || !of.own_lineage)) return false;

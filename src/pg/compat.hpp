@@ -54,4 +54,14 @@ inline constexpr bool has_transaction_timeout = false;
 inline int transaction_timeout() { return 0; }
 #endif
 
+// How the executor's entry is hooked: 18 dropped a parameter that earlier majors ignore.
+#if PG_VERSION_NUM >= 180000
+#define QL3_EXECUTOR_RUN(NAME) void NAME(QueryDesc* query, ScanDirection direction, uint64 count)
+#define QL3_RUN_EXECUTOR(NEXT) NEXT(query, direction, count)
+#else
+#define QL3_EXECUTOR_RUN(NAME) \
+  void NAME(QueryDesc* query, ScanDirection direction, uint64 count, bool once)
+#define QL3_RUN_EXECUTOR(NEXT) NEXT(query, direction, count, once)
+#endif
+
 }  // namespace ql3::pg::compat

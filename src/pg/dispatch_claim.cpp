@@ -33,20 +33,25 @@ bool is_own(const attempt_row& row, const dispatch_request& request) {
 
 std::string_view kept_view(const message_text<512>& text) { return keep_text(text.view()); }
 
-// The verdicts in the order of DESIGN section 4; the first that holds is the answer. REQUIRES: the item's lock.
+// The verdicts in the order of DESIGN section 4; the first that holds is the answer. REQUIRES: the
+// item's lock.
 claim_verdict claim_item(const dispatch_request& request) {
   std::optional<attempt_row> const own = attempt_of_token(request.name, request.with.digest);
-  if (own && own->facts.released) return {"released", own, "the token was released: make a new one"};
+  if (own && own->facts.released)
+    return {"released", own, "the token was released: make a new one"};
   if (std::optional<identity> const known = identity_of(request.name))
     if (std::optional<std::string_view> const key = first_difference(*known, request.what)) {
       message_text<512> detail;
-      detail << "the item has another " << quoted{*key} << "; another action needs another item or request uid";
+      detail << "the item has another " << quoted{*key}
+             << "; another action needs another item or request uid";
       return {"identity_conflict", unreleased_attempt(request.name), kept_view(detail)};
     }
-  if (std::optional<attempt_row> const done = concluded_attempt(request.name)) return {"concluded", done, finished_hint};
+  if (std::optional<attempt_row> const done = concluded_attempt(request.name))
+    return {"concluded", done, finished_hint};
   if (std::optional<attempt_row> const standing = own ? own : unreleased_attempt(request.name)) {
     if (is_own(*standing, request)) return {"recorded", standing, {}};
-    return {"foreign", standing, "another writer has this item; a finished item needs a new request uid"};
+    return {"foreign", standing,
+            "another writer has this item; a finished item needs a new request uid"};
   }
   live_lineage const live = read_live_lineage();
   if (std::optional<halt_reason> const why = halted(live)) {
@@ -70,7 +75,8 @@ Datum dispatch_claim(FunctionCallInfo fcinfo) {
   require_writable("ql3_dispatch_claim");
   require_read_committed("ql3_dispatch_claim");
   arguments const given(fcinfo);
-  dispatch_request request{read_item(given), read_identity(given, 2, 3), given.text(4, "writer"), {}, 0};
+  dispatch_request request{
+      read_item(given), read_identity(given, 2, 3), given.text(4, "writer"), {}, 0};
   check_owner(request.writer, "writer");
   request.with = read_token(given, 5);
   request.observe_after = check_observe_after(given.length(6, "observe_after"));
@@ -82,31 +88,39 @@ Datum dispatch_claim(FunctionCallInfo fcinfo) {
     claim_verdict const verdict = claim_item(request);
     result_row row;
     row.text(verdict.word);
-    if (verdict.standing) row.text(to_text(state_of(verdict.standing->facts))).time(verdict.standing->claimed_at);
-    else row.null().null();
+    if (verdict.standing)
+      row.text(to_text(state_of(verdict.standing->facts))).time(verdict.standing->claimed_at);
+    else
+      row.null().null();
     row.text(verdict.detail).into(result);
   });
   return Datum(0);
 }
 
-bool permit_attempt(const item_name& name, std::string_view writer, const token& with, const token& permit) {
+bool permit_attempt(const item_name& name, std::string_view writer, const token& with,
+                    const token& permit) {
   lock_item(name);
   std::optional<attempt_row> own = attempt_of_token(name, with.digest);
   if (!own || own->writer != writer) return false;
-  live_lineage const live = read_live_lineage();
-  own->facts.own_lineage = live.row && *live.row == own->lineage;
   if (!may_permit(own->facts) || count_unreleased(name) != 1) return false;
+  live_lineage const live = read_live_lineage();
   if (std::optional<halt_reason> const why = halted(live))
     throw error(sqlstate::not_in_prerequisite_state, why->message, why->hint);
-  // What the permission stands on is visible; it must also survive. Proved before the mark is made.
-  if (!prove_durable())
-    throw error(sqlstate::lock_not_available, "the claim is not yet proven to be durable",
-                "Repeat with the same permit id; if it persists, look at synchronous_standby_names and its standbys.");
+  // Last: a halted server says so of every attempt, also of one that is of an earlier lineage and
+  // gets none.
+  own->facts.own_lineage = live.row && *live.row == own->lineage;
+  if (!may_permit(own->facts)) return false;
+  flush_what_is_visible();
   own->permit_digest = permit.digest;
   own->facts.permitted = true;
   own->permitted_at = clock_now();
   own->observe_at = std::max(own->observe_at, later(*own->permitted_at, own->observe_after));
   update_attempt(*own);
+  // What the permission stands on is visible; it must also survive. The error takes the mark back.
+  if (!standbys_have_all())
+    throw error(sqlstate::lock_not_available, "the claim is not yet proven to be durable",
+                "Repeat with the same permit id; if it persists, look at synchronous_standby_names "
+                "and its standbys.");
   return true;
 }
 

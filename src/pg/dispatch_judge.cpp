@@ -15,7 +15,8 @@ bool judge_dispatch(std::string_view attempt_id, std::string_view verdict,
   outcome const value = read_outcome(verdict, true);
   force_synchronous_commit();
   std::string_view const text = keep_text(attempt_id);
-  uuid_value const attempt = uuid_of(call([&] { return DirectFunctionCall1(uuid_in, CStringGetDatum(text.data())); }));
+  uuid_value const attempt =
+      uuid_of(call([&] { return DirectFunctionCall1(uuid_in, CStringGetDatum(text.data())); }));
   std::optional<item_name> const name = item_of_attempt(attempt);
   if (!name) return false;
   lock_item(*name);

@@ -13,24 +13,39 @@ namespace ql3::pg {
 
 namespace {
 
-void add_attempt(result_set& result, const item_name& name, const attempt_row& row, const std::optional<token>& with) {
+void add_attempt(result_set& result, const item_name& name, const attempt_row& row,
+                 const std::optional<token>& with) {
   dispatch_state const st = state_of(row.facts);
   auto word = [](const fact& value) {
-    return value ? std::optional<std::string_view>(to_text(*value)) : std::optional<std::string_view>();
+    return value ? std::optional<std::string_view>(to_text(*value))
+                 : std::optional<std::string_view>();
   };
   bool const decided = st != dispatch_state::claimed && st != dispatch_state::released;
   // Several attempts that all stand for one item cannot all be right.
-  bool const conflict = facts_disagree(row.facts) || (st != dispatch_state::released && count_unreleased(name) > 1);
+  bool const conflict =
+      facts_disagree(row.facts) || (st != dispatch_state::released && count_unreleased(name) > 1);
   result_row out;
-  out.value(uuid_datum(row.attempt)).text(to_text(st))
+  out.value(uuid_datum(row.attempt))
+      .text(to_text(st))
       .boolean(with && st == dispatch_state::claimed && same_digest(row.token_digest, with->digest))
       .boolean(row.permit_digest != nullptr);
-  out.text(decided ? std::optional<std::string_view>(to_text(st)) : std::optional<std::string_view>());
-  out.text(word(row.facts.writer)).text(word(row.facts.judged)).text(word(row.facts.overridden)).boolean(conflict)
+  out.text(decided ? std::optional<std::string_view>(to_text(st))
+                   : std::optional<std::string_view>());
+  out.text(word(row.facts.writer))
+      .text(word(row.facts.judged))
+      .text(word(row.facts.overridden))
+      .boolean(conflict)
       .text(row.action);
-  if (row.arguments) out.value(*row.arguments);
-  else out.null();
-  out.text(row.writer).time(row.claimed_at).time(row.permitted_at).time(row.concluded_at).text(row.detail).into(result);
+  if (row.arguments)
+    out.value(*row.arguments);
+  else
+    out.null();
+  out.text(row.writer)
+      .time(row.claimed_at)
+      .time(row.permitted_at)
+      .time(row.concluded_at)
+      .text(row.detail)
+      .into(result);
 }
 
 Datum dispatch_observe(FunctionCallInfo fcinfo) {
@@ -60,7 +75,8 @@ std::string_view state_json(dispatch_state st) {
 
 std::string_view attempt_text(const uuid_value& attempt) {
   Datum const value = uuid_datum(attempt);
-  return call([&] { return std::string_view(DatumGetCString(DirectFunctionCall1(uuid_out, value))); });
+  return call(
+      [&] { return std::string_view(DatumGetCString(DirectFunctionCall1(uuid_out, value))); });
 }
 
 Datum dispatch_override(FunctionCallInfo fcinfo) {
@@ -70,7 +86,8 @@ Datum dispatch_override(FunctionCallInfo fcinfo) {
   std::string_view const expected_word = given.text(1, "expected_state");
   std::optional<dispatch_state> const expected = parse_dispatch_state(expected_word);
   if (!expected)
-    throw error(sqlstate::invalid_parameter, (message_text<256>() << "unknown state " << quoted{expected_word}).view(),
+    throw error(sqlstate::invalid_parameter,
+                (message_text<256>() << "unknown state " << quoted{expected_word}).view(),
                 "The states are claimed, succeeded, failed, unknown, not_sent and released.");
   outcome const value = read_outcome(given.text(2, "outcome"), true);
   std::string_view const reason = given.reason(3);
@@ -81,11 +98,13 @@ Datum dispatch_override(FunctionCallInfo fcinfo) {
     if (!name) return false;
     lock_item(*name);
     std::optional<attempt_row> row = attempt_by_id(attempt);
-    if (!row || state_of(row->facts) != *expected || !override_attempt(row->facts, value)) return false;
+    if (!row || state_of(row->facts) != *expected || !override_attempt(row->facts, value))
+      return false;
     if (!row->concluded_at) row->concluded_at = clock_now();
     row->detail = reason;
     update_attempt(*row);
-    audit({"override", dispatch_kind, attempt_text(attempt), reason, state_json(*expected), state_json(state_of(row->facts))});
+    audit({"override", dispatch_kind, attempt_text(attempt), reason, state_json(*expected),
+           state_json(state_of(row->facts))});
     return true;
   });
   return text_datum(std::string_view(recorded ? "recorded" : "stale"));
@@ -103,6 +122,11 @@ Datum dispatch_record(FunctionCallInfo fcinfo) {
     force_synchronous_commit();
     lock_item(name);
     if (unreleased_attempt(name)) return false;
+    if (std::optional<identity> const known = identity_of(name))
+      if (std::optional<std::string_view> const key = first_difference(*known, what))
+        throw error(sqlstate::invalid_parameter,
+                    (message_text<256>() << "the item has another " << quoted{*key}).view(),
+                    "Another action is another item or request uid.");
     live_lineage const live = read_live_lineage();
     token const nobody = random_token();  // known to nobody: no message can speak for this attempt
     new_attempt found{};

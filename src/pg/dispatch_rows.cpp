@@ -11,49 +11,97 @@ namespace ql3::pg {
 
 namespace {
 
-#define QL3_ATTEMPT_COLUMNS                                                                       \
-  "SELECT attempt, attempt_no, state, action, arguments, writer, token_digest, permit_digest, lineage, claimed_at," \
-  "       permitted_at, observe_after, observe_at, writer_outcome, judged_outcome, override_outcome, concluded_at," \
+#define QL3_ATTEMPT_COLUMNS                                                                     \
+  "SELECT attempt, attempt_no, state, action, arguments, writer, token_digest, permit_digest, " \
+  "lineage, claimed_at,"                                                                        \
+  "       permitted_at, observe_after, observe_at, writer_outcome, judged_outcome, "            \
+  "override_outcome, concluded_at,"                                                             \
   "       contradicted, detail, protocol FROM ql3.dispatches"
 
-constinit statement of_token{
-    QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 AND token_digest = $3", TEXTOID, TEXTOID, BYTEAOID};
+constinit statement of_token{QL3_ATTEMPT_COLUMNS
+                             " WHERE request_uid = $1 AND item = $2 AND token_digest = $3",
+                             TEXTOID, TEXTOID, BYTEAOID};
 constinit statement unreleased{
-    QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 AND state <> 'released' ORDER BY attempt_no LIMIT 1", TEXTOID,
-    TEXTOID};
+    QL3_ATTEMPT_COLUMNS
+    " WHERE request_uid = $1 AND item = $2 AND state <> 'released' ORDER BY attempt_no LIMIT 1",
+    TEXTOID, TEXTOID};
 constinit statement concluded{
-    QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 AND state <> 'released' AND state <> 'claimed'"
-    " ORDER BY attempt_no LIMIT 1", TEXTOID, TEXTOID};
+    QL3_ATTEMPT_COLUMNS
+    " WHERE request_uid = $1 AND item = $2 AND state <> 'released' AND state <> 'claimed'"
+    " ORDER BY attempt_no LIMIT 1",
+    TEXTOID, TEXTOID};
+constinit statement unpermitted{
+    QL3_ATTEMPT_COLUMNS
+    " WHERE request_uid = $1 AND item = $2 AND state <> 'released' AND state = 'claimed'"
+    " AND permit_digest IS NULL ORDER BY attempt_no LIMIT 1",
+    TEXTOID, TEXTOID};
 constinit statement unreleased_count{
-    "SELECT pg_catalog.count(*) FROM (SELECT FROM ql3.dispatches WHERE request_uid = $1 AND item = $2"
-    "  AND state <> 'released' LIMIT 100) AS standing", TEXTOID, TEXTOID};
-constinit statement latest{
-    QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 ORDER BY attempt_no DESC LIMIT 1", TEXTOID, TEXTOID};
+    "SELECT pg_catalog.count(*) FROM (SELECT FROM ql3.dispatches WHERE request_uid = $1 AND item = "
+    "$2"
+    "  AND state <> 'released' LIMIT 100) AS standing",
+    TEXTOID, TEXTOID};
+constinit statement latest{QL3_ATTEMPT_COLUMNS
+                           " WHERE request_uid = $1 AND item = $2 ORDER BY attempt_no DESC LIMIT 1",
+                           TEXTOID, TEXTOID};
 constinit statement by_id{QL3_ATTEMPT_COLUMNS " WHERE attempt = $1", UUIDOID};
-constinit statement item_by_id{"SELECT request_uid, item FROM ql3.dispatches WHERE attempt = $1", UUIDOID};
+constinit statement item_by_id{"SELECT request_uid, item FROM ql3.dispatches WHERE attempt = $1",
+                               UUIDOID};
 constinit statement first_identity{
-    "SELECT action, arguments FROM ql3.dispatches WHERE request_uid = $1 AND item = $2 AND action IS NOT NULL"
-    " ORDER BY attempt_no LIMIT 1", TEXTOID, TEXTOID};
+    "SELECT action, arguments FROM ql3.dispatches WHERE request_uid = $1 AND item = $2 AND action "
+    "IS NOT NULL"
+    " ORDER BY attempt_no LIMIT 1",
+    TEXTOID, TEXTOID};
 
 // null is not absent: -> tells them apart.
 constinit statement difference{
-    "SELECT k FROM (SELECT pg_catalog.jsonb_object_keys($1) UNION SELECT pg_catalog.jsonb_object_keys($2)) AS keys(k)"
+    "SELECT k FROM (SELECT pg_catalog.jsonb_object_keys($1) UNION SELECT "
+    "pg_catalog.jsonb_object_keys($2)) AS keys(k)"
     " WHERE ($1 OPERATOR(pg_catalog.->) k) IS DISTINCT FROM ($2 OPERATOR(pg_catalog.->) k)"
-    " ORDER BY k COLLATE \"C\" LIMIT 1", JSONBOID, JSONBOID};
+    " ORDER BY k COLLATE \"C\" LIMIT 1",
+    JSONBOID, JSONBOID};
 
 constinit statement insert_row{
-    "INSERT INTO ql3.dispatches (attempt, request_uid, item, attempt_no, state, action, arguments, writer, token_digest,"
-    "  lineage, claimed_at, observe_after, observe_at, writer_outcome, override_outcome, concluded_at, detail)"
+    "INSERT INTO ql3.dispatches (attempt, request_uid, item, attempt_no, state, action, arguments, "
+    "writer, token_digest,"
+    "  lineage, claimed_at, observe_after, observe_at, writer_outcome, override_outcome, "
+    "concluded_at, detail)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
-    UUIDOID, TEXTOID, TEXTOID, INT4OID, TEXTOID, TEXTOID, JSONBOID, TEXTOID, BYTEAOID, UUIDOID, TIMESTAMPTZOID, INT8OID,
-    TIMESTAMPTZOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TEXTOID};
+    UUIDOID,
+    TEXTOID,
+    TEXTOID,
+    INT4OID,
+    TEXTOID,
+    TEXTOID,
+    JSONBOID,
+    TEXTOID,
+    BYTEAOID,
+    UUIDOID,
+    TIMESTAMPTZOID,
+    INT8OID,
+    TIMESTAMPTZOID,
+    TEXTOID,
+    TEXTOID,
+    TIMESTAMPTZOID,
+    TEXTOID};
 
 constinit statement update_row{
-    "UPDATE ql3.dispatches SET state = $2, permit_digest = $3, permitted_at = $4, observe_after = $5, observe_at = $6,"
-    "  writer_outcome = $7, judged_outcome = $8, override_outcome = $9, concluded_at = $10, contradicted = $11,"
+    "UPDATE ql3.dispatches SET state = $2, permit_digest = $3, permitted_at = $4, observe_after = "
+    "$5, observe_at = $6,"
+    "  writer_outcome = $7, judged_outcome = $8, override_outcome = $9, concluded_at = $10, "
+    "contradicted = $11,"
     "  detail = $12 WHERE attempt = $1",
-    UUIDOID, TEXTOID, BYTEAOID, TIMESTAMPTZOID, INT8OID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID,
-    BOOLOID, TEXTOID};
+    UUIDOID,
+    TEXTOID,
+    BYTEAOID,
+    TIMESTAMPTZOID,
+    INT8OID,
+    TIMESTAMPTZOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TIMESTAMPTZOID,
+    BOOLOID,
+    TEXTOID};
 
 constexpr int protocol_known = 1;
 
@@ -117,14 +165,26 @@ params item_params(const item_name& name) {
 
 }  // namespace
 
-void lock_item(const item_name& name) { wait_transaction_lock(lock_space::item, lock_key(name.request_uid, name.item)); }
+void lock_item(const item_name& name) {
+  wait_transaction_lock(lock_space::item, lock_key(name.request_uid, name.item));
+}
 
-std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigned char* token_digest) {
+std::optional<attempt_row> attempt_of_token(const item_name& name,
+                                            const unsigned char* token_digest) {
   return first(of_token.run(item_params(name).digest(token_digest)));
 }
-std::optional<attempt_row> unreleased_attempt(const item_name& name) { return first(unreleased.run(item_params(name))); }
-std::optional<attempt_row> concluded_attempt(const item_name& name) { return first(concluded.run(item_params(name))); }
-std::optional<attempt_row> latest_attempt(const item_name& name) { return first(latest.run(item_params(name))); }
+std::optional<attempt_row> unreleased_attempt(const item_name& name) {
+  return first(unreleased.run(item_params(name)));
+}
+std::optional<attempt_row> concluded_attempt(const item_name& name) {
+  return first(concluded.run(item_params(name)));
+}
+std::optional<attempt_row> unpermitted_attempt(const item_name& name) {
+  return first(unpermitted.run(item_params(name)));
+}
+std::optional<attempt_row> latest_attempt(const item_name& name) {
+  return first(latest.run(item_params(name)));
+}
 std::optional<attempt_row> attempt_by_id(const uuid_value& attempt) {
   return first(by_id.run(params().add(uuid_datum(attempt))));
 }
@@ -144,7 +204,8 @@ std::optional<identity> identity_of(const item_name& name) {
   rows const found = first_identity.run(item_params(name));
   if (found.empty()) return std::nullopt;
   Datum const document = found.datum(0, 2);
-  return identity{keep_text(found.text(0, 1)), call([&] { return JsonbPGetDatum(DatumGetJsonbPCopy(document)); })};
+  return identity{keep_text(found.text(0, 1)),
+                  call([&] { return JsonbPGetDatum(DatumGetJsonbPCopy(document)); })};
 }
 
 std::optional<std::string_view> first_difference(const identity& a, const identity& b) {
@@ -157,15 +218,27 @@ std::optional<std::string_view> first_difference(const identity& a, const identi
 void insert_attempt(const new_attempt& what) {
   std::optional<attempt_row> const last = latest_attempt(what.name);
   params to;
-  to.add(uuid_datum(random_uuid())).text(what.name.request_uid).text(what.name.item)
-      .number32(last ? last->attempt_no + 1 : 1).text(to_text(state_of(what.facts)));
-  if (what.what) to.text(what.what->action).add(what.what->arguments);
-  else to.null().null();
-  to.text(what.writer).digest(what.token_digest).add(uuid_datum(what.lineage)).time(what.claimed_at)
-      .number(what.observe_after).time(later(what.claimed_at, what.observe_after)).text(word_of(what.facts.writer))
+  to.add(uuid_datum(random_uuid()))
+      .text(what.name.request_uid)
+      .text(what.name.item)
+      .number32(last ? last->attempt_no + 1 : 1)
+      .text(to_text(state_of(what.facts)));
+  if (what.what)
+    to.text(what.what->action).add(what.what->arguments);
+  else
+    to.null().null();
+  to.text(what.writer)
+      .digest(what.token_digest)
+      .add(uuid_datum(what.lineage))
+      .time(what.claimed_at)
+      .number(what.observe_after)
+      .time(later(what.claimed_at, what.observe_after))
+      .text(word_of(what.facts.writer))
       .text(word_of(what.facts.overridden));
-  if (state_of(what.facts) == dispatch_state::claimed) to.null();
-  else to.time(what.claimed_at);
+  if (state_of(what.facts) == dispatch_state::claimed)
+    to.null();
+  else
+    to.time(what.claimed_at);
   insert_row.write(to.text(what.detail));
 }
 
@@ -173,12 +246,20 @@ void update_attempt(const attempt_row& row) {
   dispatch_state const st = state_of(row.facts);
   params to;
   to.add(uuid_datum(row.attempt)).text(to_text(st));
-  if (row.permit_digest != nullptr) to.digest(row.permit_digest);
-  else to.null();
-  to.time(row.permitted_at).number(row.observe_after).time(row.observe_at).text(word_of(row.facts.writer))
-      .text(word_of(row.facts.judged)).text(word_of(row.facts.overridden));
-  if (st == dispatch_state::claimed) to.null();
-  else to.time(row.concluded_at.value_or(clock_now()));
+  if (row.permit_digest != nullptr)
+    to.digest(row.permit_digest);
+  else
+    to.null();
+  to.time(row.permitted_at)
+      .number(row.observe_after)
+      .time(row.observe_at)
+      .text(word_of(row.facts.writer))
+      .text(word_of(row.facts.judged))
+      .text(word_of(row.facts.overridden));
+  if (st == dispatch_state::claimed)
+    to.null();
+  else
+    to.time(row.concluded_at.value_or(clock_now()));
   update_row.write(to.boolean(row.facts.contradicted).text(row.detail));
 }
 
@@ -190,7 +271,8 @@ item_name read_item(const arguments& given) {
 }
 
 identity read_identity(const arguments& given, int action_position, int arguments_position) {
-  identity what{given.text(action_position, "action"), given.datum(arguments_position, "arguments")};
+  identity what{given.text(action_position, "action"),
+                given.datum(arguments_position, "arguments")};
   check_kind(what.action, "action");
   struct measured {
     bool object;
@@ -202,7 +284,8 @@ identity read_identity(const arguments& given, int action_position, int argument
     return measured{JB_ROOT_IS_OBJECT(document) != 0, static_cast<int>(strlen(text))};
   });
   if (!found.object)
-    throw error(sqlstate::invalid_parameter, "arguments must be a JSON object", "For example '{\"source\": \"a\"}'.");
+    throw error(sqlstate::invalid_parameter, "arguments must be a JSON object",
+                "For example '{\"source\": \"a\"}'.");
   check_arguments_size(static_cast<std::size_t>(found.size));
   return what;
 }
@@ -210,7 +293,8 @@ identity read_identity(const arguments& given, int action_position, int argument
 outcome read_outcome(std::string_view word, bool not_sent_allowed) {
   std::optional<outcome> const known = parse_outcome(word);
   if (known && (not_sent_allowed || *known != outcome::not_sent)) return *known;
-  throw error(sqlstate::invalid_parameter, (message_text<256>() << "unknown outcome " << quoted{word}).view(),
+  throw error(sqlstate::invalid_parameter,
+              (message_text<256>() << "unknown outcome " << quoted{word}).view(),
               not_sent_allowed ? "The outcomes are succeeded, failed, unknown and not_sent."
                                : "The outcomes here are succeeded, failed and unknown.");
 }

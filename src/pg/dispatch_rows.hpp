@@ -37,6 +37,8 @@ std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigne
 std::optional<attempt_row> unreleased_attempt(const item_name& name);
 // One that is concluded, where several stand.
 std::optional<attempt_row> concluded_attempt(const item_name& name);
+// The one that is claimed and has no permit.
+std::optional<attempt_row> unpermitted_attempt(const item_name& name);
 int count_unreleased(const item_name& name);
 std::optional<attempt_row> latest_attempt(const item_name& name);
 // With the item's name: for callers who know the attempt only. Views live in the memory of the call.

@@ -1,4 +1,5 @@
-// ql3_dispatch_extend, ql3_dispatch_settle and ql3_dispatch_reassert: what a writer says of its own attempt.
+// ql3_dispatch_extend, ql3_dispatch_settle and ql3_dispatch_reassert: what a writer says of its own
+// attempt.
 #include <algorithm>
 
 #include "dispatch_rows.hpp"
@@ -25,7 +26,9 @@ writer_name read_writer(const arguments& given, int writer_position, int token_p
   return who;
 }
 
-std::string_view word_of(settle_answer answer) { return answer == settle_answer::recorded ? "recorded" : "concluded"; }
+std::string_view word_of(settle_answer answer) {
+  return answer == settle_answer::recorded ? "recorded" : "concluded";
+}
 
 std::string_view extend(const writer_name& who, std::int64_t observe_after) {
   lock_item(who.name);
@@ -43,7 +46,8 @@ std::string_view extend(const writer_name& who, std::int64_t observe_after) {
   return "extended";
 }
 
-// The token is burnt: a claim of it that arrives later finds it released (docs/dispatch.md, delayed duplicates).
+// The token is burnt: a claim of it that arrives later finds it released (docs/dispatch.md, delayed
+// duplicates).
 void burn(const writer_name& who) {
   live_lineage const live = read_live_lineage();
   new_attempt spent{};
@@ -86,23 +90,23 @@ std::string_view settle(const writer_name& who, const settle_words& how) {
 
 std::string_view reassert(const writer_name& who, const identity& what, outcome value) {
   lock_item(who.name);
-  if (std::optional<attempt_row> own = attempt_of_token(who.name, who.with.digest)) {
-    if (own->writer != who.writer) return foreign;
-    // A row that was burnt, or never had an identity, is told now what was called.
-    if (!own->action) return foreign;
-    return settle_own(*own, {value, {}, {}});
-  }
+  std::optional<attempt_row> own = attempt_of_token(who.name, who.with.digest);
+  if (own && own->writer != who.writer) return foreign;
   if (std::optional<identity> const known = identity_of(who.name))
     if (first_difference(*known, what)) return foreign;
+  if (own) return settle_own(*own, {value, {}, {}});
   live_lineage const live = read_live_lineage();
-  if (std::optional<attempt_row> standing = unreleased_attempt(who.name))
+  if (std::optional<attempt_row> standing = unpermitted_attempt(who.name)) {
+    // Not permitted here, so nothing was sent under it, and it must not be: the item is done. One
+    // of an earlier lineage may have lost its permit, so it stays and shows the conflict.
+    standing->facts.own_lineage = live.row && *live.row == standing->lineage;
     if (may_permit(standing->facts)) {
-      // It was never permitted, so nothing was sent under it, and it must not be: the item is done.
       standing->facts.judged = outcome::not_sent;
       standing->facts.released = true;
       standing->concluded_at = clock_now();
       update_attempt(*standing);
     }
+  }
   new_attempt lost{};
   lost.name = who.name;
   lost.what = what;
@@ -143,7 +147,8 @@ Datum dispatch_settle(FunctionCallInfo fcinfo) {
   arguments const given(fcinfo);
   writer_name const who = read_writer(given, 2, 3);
   settle_words how{read_outcome(given.text(4, "outcome"), true), {}, {}};
-  if (std::optional<std::string_view> const detail = given.maybe_text(5)) how.detail = kept_note(*detail);
+  if (std::optional<std::string_view> const detail = given.maybe_text(5))
+    how.detail = kept_note(*detail);
   if (!given.is_null(6)) how.permit = read_token(given, 6, "permit");
   return durably([&] { return settle(who, how); });
 }

@@ -2,6 +2,7 @@
 #include "discovered.hpp"
 #include "session.hpp"
 #include "source_plans.hpp"
+#include "top_level.hpp"
 
 extern "C" {
 #pragma GCC visibility push(default)
@@ -13,5 +14,6 @@ void _PG_init(void) {
   ql3::pg::define_settings();
   ql3::pg::watch_relations();
   ql3::pg::watch_rollbacks();
+  ql3::pg::watch_executions();
 }
 }
