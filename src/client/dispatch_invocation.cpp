@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "client/pause.hpp"
+#include "client/text.hpp"
+#include "core/limits.hpp"
 
 namespace ql3 {
 
@@ -218,7 +220,7 @@ std::optional<DispatchReport> Invocation::make_call(const DispatchCall& call, Ca
 }
 
 DispatchReport Invocation::store(const CallResult& result) {
-  DispatchReport report = report_of(DispatchEnd::left, result.detail);
+  DispatchReport report = report_of(DispatchEnd::left, clean_text(result.detail, note_max));
   report.called = true;
   if (result.left) return report;
   report.what = result.what;

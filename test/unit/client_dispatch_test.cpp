@@ -589,11 +589,13 @@ TEST_F(DispatchTest, DetachingEndsTheStoringButNotTheResult) {
 // The text of an outcome.
 
 TEST_F(DispatchTest, TheTextIsCleanedAndCut) {
-  dispatch({outcome::failed, std::string("a\0b\xff\xfe", 5) + std::string(3000, 'x'), false});
+  const DispatchReport report =
+      dispatch({outcome::failed, std::string("a\0b\xff\xfe", 5) + std::string(3000, 'x'), false});
   const auto detail = store.messages("settle")[0].detail;
   ASSERT_TRUE(detail);
   EXPECT_EQ(detail->substr(0, 5), "a b??");
   EXPECT_EQ(detail->size(), 2048U);
+  EXPECT_EQ(report.detail, *detail);
 }
 
 TEST_F(DispatchTest, ATextThatCannotBeStoredCostsNoOutcome) {

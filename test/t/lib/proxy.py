@@ -1,0 +1,141 @@
+"""A proxy between client and server that does one thing to the next statement that calls a
+function."""
+
+import os
+import re
+import select
+import socket
+import threading
+
+READY = b"Z\x00\x00\x00\x05I"
+
+
+def notice(sqlstate, message):
+    """A WARNING on the wire."""
+    body = b"".join(k + v.encode() + b"\0" for k, v in (
+        (b"S", "WARNING"), (b"V", "WARNING"), (b"C", sqlstate), (b"M", message))) + b"\0"
+    return b"N" + (len(body) + 4).to_bytes(4, "big") + body
+
+
+class Proxy:
+    """What it may do: `lose` lets the statement be answered and closes without the answer;
+    `swallow` closes before the server sees it; `late` closes too, and the server gets it at
+    deliver(); `warn` puts the warning of a cancelled wait for the standbys into the answer;
+    `garble` spoils the first word of the answer; `first` calls a function of ours before it."""
+
+    def __init__(self, stage):
+        self.server = f"{stage.host}/.s.PGSQL.{stage.port}"
+        # Sockets have short names; the stage's own folder may be too deep.
+        self.host = stage.host + ".proxy"
+        os.makedirs(self.host, exist_ok=True)
+        self.path = f"{self.host}/.s.PGSQL.{stage.port}"
+        if os.path.exists(self.path):
+            os.unlink(self.path)
+        self.orders, self.done, self.held = [], [], []
+        self.lock = threading.Lock()
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen(50)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.listener.close()
+        os.unlink(self.path)
+        os.rmdir(self.host)
+
+    def order(self, what, function, act=None):
+        """One statement per order; orders on one function are carried out in their order."""
+        with self.lock:
+            self.orders.append((what, function, act))
+
+    def reset(self):
+        with self.lock:
+            self.orders, self.done, self.held = [], [], []
+
+    def take(self, data):
+        with self.lock:
+            for at, (what, function, act) in enumerate(self.orders):
+                if function.encode() + b"(" in data:
+                    del self.orders[at]
+                    self.done.append((what, function))
+                    return what, act
+        return None, None
+
+    def deliver(self):
+        """The server gets what was held back, and has answered it when this returns."""
+        for server, data in self.held:
+            with server:
+                server.sendall(data)
+                answer = b""
+                while not answer.endswith(READY):
+                    more = server.recv(65536)
+                    if not more:
+                        break
+                    answer += more
+        count = len(self.held)
+        self.held = []
+        return count
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        server = socket.socket(socket.AF_UNIX)
+        try:
+            server.connect(self.server)
+        except OSError:
+            client.close()
+            return
+        if self.relay(client, server):
+            client.close()
+        else:
+            client.close()
+            server.close()
+
+    def relay(self, client, server):
+        """True when the server's side is kept for deliver()."""
+        what, answer = None, b""
+        while True:
+            for ready in select.select([client, server], [], [])[0]:
+                try:
+                    data = ready.recv(65536)
+                except ConnectionError:
+                    data = b""
+                if not data:
+                    return False
+                if ready is client:
+                    if what is None:
+                        what, act = self.take(data)
+                        answer = b""
+                        if what == "swallow":
+                            return False
+                        if what == "late":
+                            self.held.append((server, data))
+                            return True
+                        if what == "first":
+                            act()
+                            what = None
+                    server.sendall(data)
+                    continue
+                if what is not None:
+                    # The whole answer: the statement is committed.
+                    answer += data
+                    if not answer.endswith(READY):
+                        continue
+                    if what == "lose":
+                        return False
+                    if what == "warn":
+                        data = answer[:-len(READY)] + notice(
+                            "01000", "canceling wait for synchronous replication") + READY
+                    elif what == "garble":
+                        data = re.sub(rb"recorded", b"rec0rded", answer, count=1)
+                    what = None
+                try:
+                    client.sendall(data)
+                except (BrokenPipeError, ConnectionResetError):
+                    return False
