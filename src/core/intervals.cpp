@@ -65,7 +65,7 @@ std::int64_t length_of(interval_parts value, std::string_view argument) {
   if (value.months != 0) {
     message << argument << " must not have months or years";
     throw error(sqlstate::invalid_parameter, message,
-                "a month has no fixed length: give days (of 24 hours) or smaller units");
+                "A month has no fixed length: give days (of 24 hours) or smaller units.");
   }
   std::int64_t of_days = 0;
   std::int64_t length = 0;

@@ -89,7 +89,7 @@ void check_source_kind(std::string_view value, std::string_view argument) {
   if (value != dispatch_kind) return;
   message_text<error_text_max> message;
   message << argument << " " << quoted{value} << " is reserved";
-  throw error(sqlstate::reserved_name, message, "choose another kind for your own source");
+  throw error(sqlstate::reserved_name, message, "Choose another kind for your own source.");
 }
 
 void check_id(std::string_view value, std::string_view argument) {
@@ -108,7 +108,7 @@ void check_reason(std::string_view value, std::string_view argument) {
   if (!is_blank(value)) return;
   message_text<error_text_max> message;
   message << argument << " must not be empty";
-  throw error(sqlstate::invalid_parameter, message, "say in a few words why; it is kept for audit");
+  throw error(sqlstate::invalid_parameter, message, "Say in a few words why; it is kept for audit.");
 }
 
 void check_page_size(std::int32_t value, std::string_view argument) {
@@ -128,7 +128,7 @@ void check_same_length(std::int64_t value, std::string_view argument, std::int64
   if (value == expected) return;
   message_text<error_text_max> message;
   message << argument << " has " << value << " elements but " << other << " has " << expected;
-  throw error(sqlstate::invalid_parameter, message, "arrays of one page go together by position");
+  throw error(sqlstate::invalid_parameter, message, "Arrays of one page go together by position.");
 }
 
 void check_max_failures(std::int32_t value, std::string_view argument) {

@@ -16,7 +16,7 @@ void check_delay_allowed(disposition value, bool delay_given, std::string_view a
   if (!delay_given || value == disposition::retry) return;
   message_text<error_text_max> message;
   message << argument << " does not go with disposition " << to_text(value);
-  throw error(sqlstate::invalid_parameter, message, "leave it out, or settle as retry");
+  throw error(sqlstate::invalid_parameter, message, "Leave it out, or settle as retry.");
 }
 
 }  // namespace ql3
