@@ -1,6 +1,8 @@
 // A store, a source, a clock and probes that follow a script.
 #pragma once
 
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -54,9 +56,16 @@ class Ticker {
   std::jthread thread_;
 };
 
-// Spins, yielding, until the condition holds. A test that waits for ever is ended by its runner.
+// Waits for the condition. The limit only ends a test that waits for what never comes.
 inline void wait_for(const std::function<bool()>& condition) {
-  while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto limit = BootClock::now() + std::chrono::seconds(120);
+  while (!condition()) {
+    if (BootClock::now() > limit) {
+      std::fputs("waited 120 s for what did not come\n", stderr);
+      std::abort();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 inline ClaimedTarget make_claimed(std::string kind, std::string id, int failure_count = 0) {
