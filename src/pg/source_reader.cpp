@@ -65,11 +65,28 @@ void refuse_repeated_ids(const listed_rows& listed) {
   if (twice != ids.end()) refuse_twice(*twice);
 }
 
+// While a source is read: code of the user runs, and what it calls must not read sources in turn. It would read itself
+// without end, and could remake the very plans that are running.
+class reading {
+ public:
+  reading() {
+    if (busy_) throw error(sqlstate::feature_not_supported, "a source must not read the sources of ql3");
+    busy_ = true;
+  }
+  ~reading() noexcept { busy_ = false; }
+  reading(const reading&) = delete;
+  reading& operator=(const reading&) = delete;
+
+ private:
+  static inline constinit bool busy_ = false;
+};
+
 }  // namespace
 
 template <class Body>
 bool source_reader::as_owner(Body&& body) {
   if (is_blind()) return false;
+  reading now;
   resolved_source found{};
   if (std::optional<blindness> why = resolve(from_, found)) {
     go_blind(*why);
@@ -85,7 +102,7 @@ bool source_reader::as_owner(Body&& body) {
     if (raised != nullptr) go_blind(blind(raised));
   } catch (const pg_error& cancelled) {
     // Our own limit looks like the user's cancel; a cancel, timeout or shutdown of the session passes.
-    if (!limit.fired() || cancelled.data->sqlerrcode != ERRCODE_QUERY_CANCELED) throw;
+    if (!limit.caused(cancelled.data)) throw;
     go_blind(blind("57014", "reading it took longer than ql3.source_timeout"));
   } catch (const error& malformed) {
     go_blind(blind(malformed.sqlstate(), malformed.message()));

@@ -17,6 +17,8 @@ volatile std::sig_atomic_t has_fired = 0;
 
 // Runs in a signal handler.
 void on_timeout() {
+  // A cancel of the user that waits to be served is not ours, and must not be taken for ours.
+  if (QueryCancelPending) return;
   has_fired = 1;
   InterruptPending = true;
   QueryCancelPending = true;
@@ -42,6 +44,10 @@ void time_limit::disarm() noexcept {
   if (has_fired != 0 && QueryCancelPending) QueryCancelPending = false;
 }
 
-bool time_limit::fired() const noexcept { return has_fired != 0; }
+bool time_limit::caused(const ErrorData* raised) const noexcept {
+  // The same SQLSTATE also tells of statement_timeout; the server's own words tell them apart.
+  return has_fired != 0 && raised->sqlerrcode == ERRCODE_QUERY_CANCELED && raised->message_id != nullptr &&
+         std::strcmp(raised->message_id, "canceling statement due to user request") == 0;
+}
 
 }  // namespace ql3::pg

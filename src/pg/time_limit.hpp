@@ -5,8 +5,9 @@
 
 namespace ql3::pg {
 
-// Armed for its life. When it fires, the running statement is cancelled as if by the user; fired() tells them apart.
-// Not nested.
+// Armed for its life. When it fires, the running statement is cancelled as if by the user; caused() tells them apart.
+// A cancel that comes before the limit, or after its cancel was served, is never taken for the limit; one that comes in
+// between cannot be told from it and is lost with it. Not nested.
 class time_limit {
  public:
   explicit time_limit(int milliseconds);  // 0 = no limit
@@ -16,7 +17,8 @@ class time_limit {
 
   // Takes the limit away; a cancel of ours that was not served yet is taken back.
   void disarm() noexcept;
-  bool fired() const noexcept;
+  // Is this error the cancel that the limit sent?
+  bool caused(const ErrorData* raised) const noexcept;
 
  private:
   bool armed_;

@@ -97,11 +97,6 @@ const way_to_fail ways[] = {
        while (text.size() < 2000) text += "\xE4\xB8\xAD";  // cut inside a character otherwise
        throw std::runtime_error(text);
      }},
-    {"full_vector",
-     [] {
-       bounded<int> full(page_size_max, 0);
-       full.push_back(1);
-     }},
     {"int", [] { throw 42; }},
     {"pointer", [] { throw "text"; }},
     // Server errors by kind of leaf.

@@ -1,6 +1,8 @@
 // The SQL functions of the module.
 #include "torture.hpp"
 
+#include <csignal>
+
 #include "pg/args.hpp"
 #include "pg/scratch.hpp"
 
@@ -84,6 +86,20 @@ Datum absorb_many(FunctionCallInfo fcinfo) {
   return Int64GetDatum(absorbed);
 }
 
+// Deaf to interrupts while first the user cancels, then a time limit runs out.
+Datum cancel_then(FunctionCallInfo fcinfo) {
+  int const milliseconds = arguments(fcinfo).number32(0, "milliseconds");
+  call([&] {
+    HOLD_INTERRUPTS();
+    kill(MyProcPid, SIGINT);
+    while (!QueryCancelPending) pg_usleep(1000);
+    for (int waited = 0; waited < milliseconds; ++waited) pg_usleep(1000);
+    RESUME_INTERRUPTS();
+    CHECK_FOR_INTERRUPTS();
+  });
+  return BoolGetDatum(true);
+}
+
 // By how many bytes a call grows that runs a statement and keeps its text, each time in a scratch
 // of its own.
 Datum growth(FunctionCallInfo fcinfo) {
@@ -158,6 +174,7 @@ PG_MODULE_MAGIC;
 QL3_FUNCTION(ql3_torture_fail, ql3::pg::torture::fail_inside)
 QL3_FUNCTION(ql3_torture_absorb, ql3::pg::torture::absorb)
 QL3_FUNCTION(ql3_torture_absorb_many, ql3::pg::torture::absorb_many)
+QL3_FUNCTION(ql3_torture_cancel_then, ql3::pg::torture::cancel_then)
 QL3_FUNCTION(ql3_torture_growth, ql3::pg::torture::growth)
 QL3_FUNCTION(ql3_torture_state, ql3::pg::torture::state)
 QL3_FUNCTION(ql3_torture_memory, ql3::pg::torture::memory)

@@ -7,6 +7,8 @@ CREATE FUNCTION torture.absorb(way text) RETURNS text
   LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_absorb';
 CREATE FUNCTION torture.absorb_many(way text, times integer) RETURNS bigint
   LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_absorb_many';
+CREATE FUNCTION torture.cancel_then(milliseconds integer) RETURNS boolean
+  LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_cancel_then';
 CREATE FUNCTION torture.growth(times integer) RETURNS bigint
   LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_growth';
 CREATE FUNCTION torture.state() RETURNS text LANGUAGE c VOLATILE AS 'ql3_torture', 'ql3_torture_state';
@@ -30,7 +32,6 @@ INSERT INTO torture.ways VALUES
   ('bad_alloc_real', '53200', 'out of memory', '', ''),
   ('std', 'XX000', 'a standard exception', '', ''),
   ('std_long', 'XX000', 'xx' || repeat('中', 169), '', ''),
-  ('full_vector', '53200', 'out of memory', '', ''),
   ('int', 'XX000', 'unknown C++ exception', '', ''),
   ('pointer', 'XX000', 'unknown C++ exception', '', ''),
   ('raise', 'XX001', 'raised in a leaf', 'the detail', 'the hint'),
