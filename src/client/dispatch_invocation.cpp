@@ -90,20 +90,24 @@ std::optional<DispatchReport> Invocation::claim_ended(const ClaimAnswer& answer)
       return report;
     }
     case ClaimVerdict::identity_conflict:
+      free_unanswered_claim();
       return report_of(DispatchEnd::identity_conflict, answer.detail);
     case ClaimVerdict::concluded:
       return report_of(DispatchEnd::concluded,
                        answer.detail.empty()
                            ? fmt::format("the item is {}", answer.state)
                            : fmt::format("the item is {}: {}", answer.state, answer.detail));
-    case ClaimVerdict::foreign: return report_of(DispatchEnd::foreign, answer.detail);
-    case ClaimVerdict::halted: return report_of(DispatchEnd::halted, answer.detail);
+    case ClaimVerdict::foreign:
+      free_unanswered_claim();
+      return report_of(DispatchEnd::foreign, answer.detail);
+    case ClaimVerdict::halted:
+      free_unanswered_claim();
+      return report_of(DispatchEnd::halted, answer.detail);
   }
   return report_of(DispatchEnd::foreign, {});
 }
 
 DispatchReport Invocation::claim_given_up(const StoreError* error) {
-  latch_.give_up();
   DispatchReport report = report_of(DispatchEnd::refused, {});
   report.what = outcome::not_sent;
   if (error != nullptr) report.error = *error;
@@ -111,13 +115,18 @@ DispatchReport Invocation::claim_given_up(const StoreError* error) {
     report.end = DispatchEnd::not_sent;
     report.detail = "stopped before the claim was answered";
   }
-  if (claim_in_doubt_) {
-    // Perhaps the item is claimed under our token. Freeing it is a courtesy with a limit: what
-    // stays behind has no permission, and recovery concludes it as not sent.
-    storage_.keep_not_sent("its claim was never answered", nullptr, stop_.detaching,
-                           clock_.now() + options_.answer_limit);
-  }
+  free_unanswered_claim();
   return report;
+}
+
+// A try of ours without an answer may have taken the item, or may do so when it arrives later.
+// Giving it back is a courtesy with a limit: what stays behind has no permission, and recovery
+// concludes it as not sent.
+void Invocation::free_unanswered_claim() {
+  latch_.give_up();
+  if (!claim_in_doubt_) return;
+  storage_.keep_not_sent("its claim was never answered", nullptr, stop_.detaching,
+                         clock_.now() + options_.answer_limit);
 }
 
 std::optional<DispatchReport> Invocation::permit() {

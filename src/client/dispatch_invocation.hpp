@@ -28,6 +28,7 @@ class Invocation {
 
   std::optional<DispatchReport> claim_ended(const ClaimAnswer& answer);
   DispatchReport claim_given_up(const StoreError* error);
+  void free_unanswered_claim();
   std::optional<DispatchReport> permit_failed(const StoreError& error);
 
   // Nothing was sent and nothing ever will be: `end` once the database knows.

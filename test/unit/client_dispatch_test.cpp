@@ -212,6 +212,23 @@ TEST_F(DispatchTest, OtherVerdictsMeanNoPermitAndNoCall) {
   EXPECT_EQ(store.count("permit") + store.count("settle"), 0);
 }
 
+TEST_F(DispatchTest, AnUnansweredClaimIsFreedBeforeAnotherVerdictIsReported) {
+  for (const ClaimVerdict verdict :
+       {ClaimVerdict::identity_conflict, ClaimVerdict::foreign, ClaimVerdict::halted}) {
+    const int before = store.count("claim");
+    store.on_claim = [=](int number) -> ClaimAnswer {
+      if (number == before + 1) throw lost();
+      return {verdict, "claimed", "detail", {1, 1}};
+    };
+    const DispatchReport report = dispatch();
+    EXPECT_FALSE(report.called);
+    EXPECT_EQ(store.messages().back().word, "not_sent");
+    EXPECT_EQ(store.messages().back().token, store.messages("claim").back().token);
+  }
+  EXPECT_EQ(store.count("settle"), 3);
+  EXPECT_EQ(calls, 0);
+}
+
 // The permit.
 
 TEST_F(DispatchTest, APermitThatWasRefusedMeansNoCall) {
