@@ -7,31 +7,31 @@
 
 namespace ql3 {
 
-namespace {
-
-std::string note_of(std::string_view word, const std::string& text) {
+std::string decision_note(std::string_view word, const std::string& text) {
   return clean_text(text.empty() ? std::string(word) : fmt::format("{}: {}", word, text), note_max);
 }
-
-}  // namespace
 
 Decision decide(const ProbeAnswer& answer, int failure_count) {
   Decision decision;
   switch (answer.verdict) {
-    case Verdict::running: decision.note = note_of("running", answer.reason); break;
+    case Verdict::running: decision.note = decision_note("running", answer.reason); break;
     case Verdict::not_running:
       decision.conclude = true;
       decision.verdict = to_text(Verdict::not_running);
       decision.evidence = answer.evidence;
-      decision.note = note_of("not_running", answer.reason);
+      decision.note = decision_note("not_running", answer.reason);
       break;
     case Verdict::unknown:
-      decision.note = note_of("unknown", std::string(to_text(answer.why)));
+      decision.note = decision_note("unknown", std::string(to_text(answer.why)));
       if (answer.why != Why::provider_unavailable && failure_count >= unknown_retries) {
         decision.how = disposition::manual;
       }
       break;
-    case Verdict::bad: decision.note = note_of("bad answer", answer.reason); break;
+    case Verdict::succeeded:
+    case Verdict::failed:
+      decision.note = decision_note("bad answer", "it is a verdict on a dispatch");
+      break;
+    case Verdict::bad: decision.note = decision_note("bad answer", answer.reason); break;
   }
   return decision;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "client/probe.hpp"
 #include "core/state.hpp"
@@ -25,9 +26,12 @@ inline constexpr int unknown_retries = 3;
 //   not_running                      conclude with the verdict not_running
 //   unknown, provider_unavailable    retry
 //   unknown, otherwise               retry, from the 4th time on manual
-//   bad                              retry
+//   bad, or a verdict of dispatches  retry
 // `failure_count` is that of the claim: failures before this one.
 Decision decide(const ProbeAnswer& answer, int failure_count);
+
+// "word: text" or the word alone, clean and cut.
+std::string decision_note(std::string_view word, const std::string& text);
 
 // Where the source has no transition: resolved. Its owner moves the row, or the target comes back.
 Decision without_transition(const Decision& conclusion);

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "client/dispatch_decision.hpp"
 #include "client/pause.hpp"
 #include "client/renewal.hpp"
+#include "core/names.hpp"
 
 namespace ql3 {
 
@@ -60,6 +62,13 @@ void Pass::run(PassReport& report) {
 void Pass::judge(std::size_t at) {
   progress_[at] = Progress::started;
   const ClaimedTarget& claimed = page_.targets[at];
+  const bool is_dispatch = claimed.target.kind == dispatch_kind;
+  if (is_dispatch) {
+    if (const auto known = decide_unprobed(claimed.target)) {
+      commit(at, known->verdict, *known);
+      return;
+    }
+  }
   // Never missing: only kinds with a probe are claimed, and the page was checked for others.
   const ProbeRegistry::Entry& entry = *probes_.find(claimed.target.kind);
   const Clock::Time until = clock_.now() + entry.timeout;
@@ -82,7 +91,9 @@ void Pass::judge(std::size_t at) {
       progress_[at] = Progress::waiting;
       return;
   }
-  commit(at, std::string(to_text(answer.verdict)), decide(answer, claimed.failure_count));
+  commit(at, std::string(to_text(answer.verdict)),
+         is_dispatch ? decide_dispatch(answer, claimed.failure_count)
+                     : decide(answer, claimed.failure_count));
 }
 
 Pass::Ending Pass::await(ProbeFlight& flight, std::size_t at, Clock::Time until) {

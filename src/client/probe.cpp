@@ -14,6 +14,8 @@ std::string_view to_text(Verdict verdict) noexcept {
     case Verdict::running: return "running";
     case Verdict::not_running: return "not_running";
     case Verdict::unknown: return "unknown";
+    case Verdict::succeeded: return "succeeded";
+    case Verdict::failed: return "failed";
     case Verdict::bad: return "bad";
   }
   return "bad";
@@ -39,8 +41,6 @@ void ProbeRegistry::add(const std::string& kind, std::shared_ptr<Probe> probe,
     throw std::invalid_argument(fmt::format(
         "kind \"{}\" is not a lower-case word of at most 63 characters", kind.substr(0, 80)));
   }
-  // Its verdicts and its conclusion follow other rules than a source's.
-  if (kind == dispatch_kind) throw std::invalid_argument("kind \"dispatch\" takes no probe");
   if (probe == nullptr) throw std::invalid_argument(fmt::format("kind {} has no probe", kind));
   if (timeout <= Milliseconds::zero() || timeout > timeout_max) {
     throw std::invalid_argument(

@@ -17,6 +17,8 @@ enum class Verdict {
   running,      // still alive: look again later
   not_running,  // proven gone
   unknown,      // the probe looked and cannot tell; `why` says the reason
+  succeeded,    // a dispatch has come to what it was for
+  failed,       // a dispatch is proven to have failed; "not seen yet" is unknown
   bad           // no answer that counts: a crash, a timeout, garbage
 };
 
@@ -69,7 +71,7 @@ class ProbeRegistry {
     Milliseconds timeout;
   };
 
-  // std::invalid_argument for a kind that is malformed, reserved or taken, a timeout that is not
+  // std::invalid_argument for a kind that is malformed or taken, a timeout that is not
   // positive or above 30 s, and beyond 32 kinds.
   void add(const std::string& kind, std::shared_ptr<Probe> probe,
            Milliseconds timeout = timeout_default);

@@ -1,12 +1,14 @@
 #include "client/probe_json.hpp"
 
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "client/text.hpp"
 #include "core/limits.hpp"
+#include "core/names.hpp"
 
 namespace ql3 {
 
@@ -67,11 +69,16 @@ void check_same(const json& answer, const char* key, const std::optional<std::st
   }
 }
 
-Verdict verdict_of(const json& answer) {
+Verdict verdict_of(const json& answer, bool of_dispatch) {
   const auto said = answer.find("verdict");
   if (said == answer.end() || !said->is_string()) throw Refused{"the answer has no verdict"};
   const auto& word = said->get_ref<const std::string&>();
-  for (const Verdict verdict : {Verdict::running, Verdict::not_running, Verdict::unknown}) {
+  static constexpr Verdict others[] = {Verdict::running, Verdict::not_running, Verdict::unknown};
+  static constexpr Verdict dispatches[] = {Verdict::succeeded, Verdict::failed, Verdict::running,
+                                           Verdict::unknown};
+  const std::span<const Verdict> known =
+      of_dispatch ? std::span<const Verdict>(dispatches) : std::span<const Verdict>(others);
+  for (const Verdict verdict : known) {
     if (word == to_text(verdict)) return verdict;
   }
   throw Refused{fmt::format("the verdict \"{}\" is not known", clean_text(word, 40))};
@@ -131,7 +138,7 @@ ProbeAnswer parse_answer(std::string_view text, const Target& target) {
     check_same(answer, "id", target.id);
     check_same(answer, "run_id", target.run_id);
     ProbeAnswer parsed;
-    parsed.verdict = verdict_of(answer);
+    parsed.verdict = verdict_of(answer, target.kind == dispatch_kind);
     parsed.reason = reason_of(answer);
     if (parsed.verdict == Verdict::unknown) parsed.why = why_of(parsed.reason);
     parsed.evidence = evidence_of(answer);

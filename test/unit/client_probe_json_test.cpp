@@ -49,6 +49,19 @@ TEST(Answer, ReadsEachVerdict) {
   EXPECT_EQ(unknown.why, Why::conflicting_evidence);
 }
 
+TEST(Answer, ADispatchHasVerdictsOfItsOwn) {
+  const Target dispatch = test::make_claimed("dispatch", "a").target;
+  EXPECT_EQ(parse_answer(R"({"verdict":"succeeded"})", dispatch).verdict, Verdict::succeeded);
+  EXPECT_EQ(parse_answer(R"({"verdict":"failed"})", dispatch).verdict, Verdict::failed);
+  EXPECT_EQ(parse_answer(R"({"verdict":"running"})", dispatch).verdict, Verdict::running);
+  EXPECT_EQ(parse_answer(R"({"verdict":"not_running"})", dispatch).verdict, Verdict::bad);
+  // Recovery knows by itself what was not sent: no probe may say so.
+  EXPECT_EQ(parse_answer(R"({"verdict":"not_sent"})", dispatch).verdict, Verdict::bad);
+  EXPECT_EQ(parse_answer(R"({"verdict":"unknown"})", dispatch).verdict, Verdict::bad);
+  EXPECT_EQ(parsed(R"({"verdict":"succeeded"})").verdict, Verdict::bad);
+  EXPECT_EQ(parsed(R"({"verdict":"failed"})").verdict, Verdict::bad);
+}
+
 TEST(Answer, GarbageIsBad) {
   const std::string deep = R"({"verdict":"not_running","evidence":{"a":)" +
                            std::string(20'000, '[') + std::string(20'000, ']') + "}}";

@@ -65,6 +65,29 @@ TEST_F(Supervisor, AnEmptyPassIsSafeOnlyByItsObservation) {
   EXPECT_EQ(report.failed, 0);
 }
 
+TEST_F(Supervisor, ADispatchThatWasNeverPermittedIsConcludedWithoutAProbe) {
+  std::vector<std::string> probed;
+  probes->add("dispatch", std::make_shared<FakeProbe>([&](const Target& target, const ProbeCall&) {
+                probed.push_back(target.id);
+                return ProbeAnswer{Verdict::succeeded, Why::none, "the candidate leads", "{}"};
+              }));
+  const auto attempt = [](const char* id, const char* source) {
+    ClaimedTarget one = make_claimed("dispatch", id);
+    one.target.source = source;
+    return one;
+  };
+  claims.page = {attempt("unsent", R"({"permitted": false, "own_lineage": true})"),
+                 attempt("sent", R"({"permitted": true, "own_lineage": true})"),
+                 attempt("earlier", R"({"permitted": false, "own_lineage": false})")};
+  pass();
+  EXPECT_EQ(probed, (std::vector<std::string>{"sent", "earlier"}));
+  const auto concluded = claims.calls("conclude");
+  ASSERT_EQ(concluded.size(), 3U);
+  EXPECT_EQ(concluded[0].word, "not_sent");
+  EXPECT_EQ(concluded[1].word, "succeeded");
+  EXPECT_EQ(concluded[2].word, "succeeded");
+}
+
 TEST_F(Supervisor, ABlindSourceIsAFailure) {
   probe(until_stopped);
   ObservedTarget blind;
