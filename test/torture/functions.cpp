@@ -147,6 +147,17 @@ void inside(std::string_view places, std::string_view way) {
     if (ErrorData* const raised = discard(rest)) throw pg_error{raised};
     return;
   }
+  if (place == "context") {
+    // Where an error lands, the memory context is the one that call() was entered with.
+    MemoryContext const before = CurrentMemoryContext;
+    try {
+      rest();
+    } catch (const pg_error&) {
+      if (CurrentMemoryContext == before) throw;
+      throw error(sqlstate::internal_error, "the memory context was not put back");
+    }
+    return;
+  }
   if (place == "keep_if") {
     keep_if([&] {
       rest();

@@ -63,7 +63,7 @@ INSERT INTO torture.ways VALUES
 CREATE TABLE torture.places (places text PRIMARY KEY);
 INSERT INTO torture.places VALUES ('session'), ('session/scratch'), ('session/discard'), ('session/keep_if'),
   ('session/scratch/discard/scratch'), ('session/discard/keep_if/discard'), ('session/session/scratch/keep_if'),
-  ('session/sql'), ('session/discard/sql'), ('session/keep_if/scratch/sql');
+  ('session/scratch/context'), ('session/sql'), ('session/discard/sql'), ('session/keep_if/scratch/sql');
 
 -- What is wrong with the failure when it is caught in a block of PL/pgSQL; NULL = nothing.
 CREATE FUNCTION torture.caught(place text, how text) RETURNS text LANGUAGE plpgsql AS $$
