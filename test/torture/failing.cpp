@@ -26,7 +26,12 @@ void raise_with_everything() {
                   err_generic_string(PG_DIAG_TABLE_NAME, "a table")));
 }
 
-void add_context(void* text) { errcontext("%s", static_cast<const char*>(text)); }
+constinit int contexts_added = 0;
+
+void add_context(void* text) {
+  ++contexts_added;
+  errcontext("%s", static_cast<const char*>(text));
+}
 
 void raise_in_callback() {
   char text[] = "of the callback";
@@ -106,7 +111,18 @@ const way_to_fail ways[] = {
        // The leaf leaves its callback on the stack: the boundary must take it off.
        call([] { raise_in_callback(); });
      }},
-    {"callback_uncopied", [] { with_exhausted_home([] { raise_in_callback(); }); }},
+    {"callback_uncopied",
+     [] {
+       // The leaf's callback is dead when its error has landed: the error of the copy must not call
+       // it.
+       contexts_added = 0;
+       try {
+         with_exhausted_home([] { raise_in_callback(); });
+       } catch (const pg_error&) {
+         if (contexts_added == 1) throw;
+         throw error(sqlstate::internal_error, "a dead callback was called");
+       }
+     }},
     {"raise_uncopied", [] { with_exhausted_home([] { raise_with_everything(); }); }},
     {"cancel_uncopied",
      [] {
