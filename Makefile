@@ -56,9 +56,6 @@ check-t: pgroot ## the executable tests of test/t
 check-static check-unit check-regress check-isolation check-t: check-%:
 	@test/run $*
 
-format: ## clang-format over the sources
-	clang-format -i $(wildcard src/*/*.[ch]pp test/unit/*.[ch]pp demo/*.[ch]pp)
-
 clean: ## remove everything that was built
 	rm -rf build ql3.so
 
@@ -66,4 +63,4 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all extension client units install install-extension install-client deps pgroot demo check \
-	check-static check-unit check-regress check-isolation check-t format clean help
+	check-static check-unit check-regress check-isolation check-t clean help

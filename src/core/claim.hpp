@@ -57,9 +57,10 @@ enum class claimability : unsigned char { claimable, held, waiting, parked };
 // status or lost_at of the source's row are no longer those the last claim handed out.
 //
 // A waiting time is bounded: retry and resolved are claimable at their time, and when it lies more
-// than 5 minutes ahead (the clock stepped back). Resolved speaks about one incident: it is claimable
-// at once when the facts changed; retry waits its time all the same (DESIGN promise 5). A row without the time its state needs waits for nothing. Manual stays
-// parked whatever the facts, and so does a state this library does not know.
+// than 5 minutes ahead (the clock stepped back). Resolved speaks about one incident: it is
+// claimable at once when the facts changed; retry waits its time all the same (DESIGN promise 5). A
+// row without the time its state needs waits for nothing. Manual stays parked whatever the facts,
+// and so does a state this library does not know.
 constexpr claimability judge(const control_view& control, instant clock,
                              bool facts_changed) noexcept {
   switch (control.st) {
@@ -69,8 +70,9 @@ constexpr claimability judge(const control_view& control, instant clock,
                  ? claimability::held
                  : claimability::claimable;
     case state::retry:
-      return control.has_next && is_within_reach(clock, control.next_claim_at) ? claimability::waiting
-                                                                               : claimability::claimable;
+      return control.has_next && is_within_reach(clock, control.next_claim_at)
+                 ? claimability::waiting
+                 : claimability::claimable;
     case state::resolved:
       return !facts_changed && control.has_next && is_within_reach(clock, control.next_claim_at)
                  ? claimability::waiting

@@ -108,7 +108,8 @@ void check_reason(std::string_view value, std::string_view argument) {
   if (!is_blank(value)) return;
   message_text<error_text_max> message;
   message << argument << " must not be empty";
-  throw error(sqlstate::invalid_parameter, message, "Say in a few words why; it is kept for audit.");
+  throw error(sqlstate::invalid_parameter, message,
+              "Say in a few words why; it is kept for audit.");
 }
 
 void check_page_size(std::int32_t value, std::string_view argument) {

@@ -192,7 +192,8 @@ std::string_view kept_note(std::string_view note, std::size_t limit) {
   if (note.size() <= limit) return note;
   if (database_is_utf8()) return cut_text(note, limit);
   // Other multibyte encodings: the server's own clip.
-  int const kept = call([&] { return pg_mbcliplen(note.data(), static_cast<int>(note.size()), static_cast<int>(limit)); });
+  int const kept =
+      call([&] { return pg_mbcliplen(note.data(), static_cast<int>(note.size()), static_cast<int>(limit)); });
   return note.substr(0, static_cast<std::size_t>(kept));
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 enum attach_argument : int { arg_kind, arg_relation, arg_transition, arg_max_failures, arg_max_hold, arg_allow_slow };
 
-constinit statement attached_count{"SELECT pg_catalog.count(*) FROM ql3.recovery_sources WHERE attached AND kind <> 'dispatch'"};
+constinit statement attached_count{
+    "SELECT pg_catalog.count(*) FROM ql3.recovery_sources WHERE attached AND kind <> 'dispatch'"};
 // FOR UPDATE also on a detached row: two attaches of one kind exclude each other.
 constinit statement lock_source{
     "SELECT attached, generation FROM ql3.recovery_sources WHERE kind = $1 FOR UPDATE", TEXTOID};
@@ -85,10 +86,11 @@ void check_order(Oid relation, const named_object& named) {
   column_origin const origin = trace_column(relation, "lost_at");
   if (origin.access == column_access::indexed) return;
   if (origin.access == column_access::not_plain)
-    throw error(sqlstate::not_in_prerequisite_state,
-                (message_text<256>() << "lost_at of " << named.schema << "." << named.name << " is no plain column").view(),
-                "Hand an indexed column through as lost_at, or attach with allow_slow => true: every claim then reads "
-                "the whole relation.");
+    throw error(
+        sqlstate::not_in_prerequisite_state,
+        (message_text<256>() << "lost_at of " << named.schema << "." << named.name << " is no plain column").view(),
+        "Hand an indexed column through as lost_at, or attach with allow_slow => true: every claim then reads "
+        "the whole relation.");
   named_object const table = name_of_relation(origin.table);
   if (table.name == nullptr) throw error(sqlstate::undefined_object, "the table behind the relation does not exist");
   const char* const command = call([&] {
@@ -140,7 +142,8 @@ std::string_view attached_json(const named_object& named, const std::optional<st
 }
 
 [[noreturn]] void refuse_attached(std::string_view kind) {
-  throw error(sqlstate::duplicate_object, (message_text<256>() << "kind " << quoted{kind} << " is attached already").view(),
+  throw error(sqlstate::duplicate_object,
+              (message_text<256>() << "kind " << quoted{kind} << " is attached already").view(),
               "ql3.ql3_detach_source(kind) ends the present source first.");
 }
 

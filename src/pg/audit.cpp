@@ -17,7 +17,18 @@ constinit statement insert_event{
     "INSERT INTO ql3.audit_events (event_id, at, actor, role_set, action, kind, id, reason, before, after,"
     "  previous_digest, digest)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::pg_catalog.jsonb, $10::pg_catalog.jsonb, $11, $12)",
-    INT8OID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, BYTEAOID, BYTEAOID};
+    INT8OID,
+    TIMESTAMPTZOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    BYTEAOID,
+    BYTEAOID};
 
 std::string_view role_name(Oid role) {
   char* const name = call([&] { return GetUserNameFromId(role, true); });
@@ -55,8 +66,9 @@ namespace {
 Datum refuse_change(FunctionCallInfo fcinfo) {
   if (!CALLED_AS_TRIGGER(fcinfo)) throw error("39P01", "ql3_refuse_change() is a trigger");
   auto const* data = reinterpret_cast<const TriggerData*>(fcinfo->context);
-  throw error(sqlstate::not_in_prerequisite_state,
-              (message_text<160>() << "table " << RelationGetRelationName(data->tg_relation) << " is append-only").view());
+  throw error(
+      sqlstate::not_in_prerequisite_state,
+      (message_text<160>() << "table " << RelationGetRelationName(data->tg_relation) << " is append-only").view());
 }
 
 }  // namespace

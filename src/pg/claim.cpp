@@ -41,7 +41,8 @@ void check_same_request(const remembered_page& page, const claim_request& reques
 }
 
 // The repeat of a claim: what is still held of its page, and nothing new.
-void return_held(result_set& result, const remembered_page& page, const token& with, const per_source<source>& sources) {
+void return_held(result_set& result, const remembered_page& page, const token& with,
+                 const per_source<source>& sources) {
   bounded<locked_control> held;
   instant const clock = clock_now();
   for (std::size_t at = 0; at < page.target_ids.size(); ++at) {

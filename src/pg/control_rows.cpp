@@ -4,9 +4,10 @@ namespace ql3::pg {
 
 namespace {
 
-#define QL3_CONTROL_COLUMNS                                                                       \
-  "SELECT kind, id, state, run_id, status, created_at, lost_at, owner, token_digest, version, claimed_at," \
-  "       expires_at, next_claim_at, failure_count, claim_mark, ended_digest, ended_result, detail, protocol, observed_at, due_at" \
+#define QL3_CONTROL_COLUMNS                                                                                     \
+  "SELECT kind, id, state, run_id, status, created_at, lost_at, owner, token_digest, version, claimed_at,"      \
+  "       expires_at, next_claim_at, failure_count, claim_mark, ended_digest, ended_result, detail, protocol, " \
+  "observed_at, due_at"                                                                                         \
   "  FROM ql3.run_recovery_controls"
 
 // NO KEY: a foreign key's share lock on the row does not hide it (SERVER_FACTS 14).

@@ -99,7 +99,8 @@ std::string_view role_of(const arguments& given) {
   Oid const role = DatumGetObjectId(given.datum(0, "role"));
   char* const name = call([&] { return GetUserNameFromId(role, true); });
   if (name == nullptr)
-    throw error(sqlstate::undefined_object, (message_text<128>() << "role with OID " << role << " does not exist").view());
+    throw error(sqlstate::undefined_object,
+                (message_text<128>() << "role with OID " << role << " does not exist").view());
   return name;
 }
 

@@ -35,7 +35,8 @@ struct area {
   slot slots[slot_count];
   gap gaps[gap_count];
 };
-static_assert(std::is_standard_layout_v<area> && std::is_trivially_default_constructible_v<area> && std::is_trivially_copyable_v<slot>);
+static_assert(std::is_standard_layout_v<area> && std::is_trivially_default_constructible_v<area> &&
+              std::is_trivially_copyable_v<slot>);
 // The server keeps about 100 kB of shared memory for those who come after its start; we take about 57.
 static_assert(sizeof(area) < 60 * 1024);
 
@@ -118,7 +119,8 @@ gap* gap_of(std::string_view kind, std::int64_t generation) noexcept {
 // Ids are ordered by the source's collation, which is not ours to know: with equal times the whole tie is taken in.
 void widen(gap& open, const place& from, const place& to) noexcept {
   if (from.at_start() || open.from.at_start()) open.from = place{};
-  else if (!(from == open.from)) open.from = from.lost_at < open.from.lost_at ? from : open.from.lost_at < from.lost_at ? open.from : place{};
+  else if (!(from == open.from))
+    open.from = from.lost_at < open.from.lost_at ? from : open.from.lost_at < from.lost_at ? open.from : place{};
   if (to.lost_at > open.to.lost_at) open.to = to;
   else if (to.lost_at == open.to.lost_at && !(to == open.to)) open.to.size = 0;
 }

@@ -20,8 +20,8 @@ constexpr config_enum_entry after_promotion_words[] = {
 
 constinit statement installation_id{"SELECT installation FROM ql3.installation WHERE only_one"};
 
-constinit statement live_row{"SELECT l.lineage FROM ql3.dispatch_lineage AS l WHERE " QL3_IS_LIVE("l"), TEXTOID, INT8OID,
-                             OIDOID, UUIDOID};
+constinit statement live_row{"SELECT l.lineage FROM ql3.dispatch_lineage AS l WHERE " QL3_IS_LIVE("l"), TEXTOID,
+                             INT8OID, OIDOID, UUIDOID};
 
 constinit statement insert_lineage{
     "INSERT INTO ql3.dispatch_lineage (lineage, system_identifier, timeline, database, installation, seen_at)"
@@ -45,11 +45,12 @@ constinit statement insert_confirmation{
     UUIDOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID};
 
 constinit statement insert_halt{
-    "INSERT INTO ql3.dispatch_halts (halt, reason, actor, halted_at) VALUES ($1, $2, $3, $4)", UUIDOID, TEXTOID, TEXTOID,
-    TIMESTAMPTZOID};
+    "INSERT INTO ql3.dispatch_halts (halt, reason, actor, halted_at) VALUES ($1, $2, $3, $4)", UUIDOID, TEXTOID,
+    TEXTOID, TIMESTAMPTZOID};
 
 constinit statement end_halt{
-    "UPDATE ql3.dispatch_halts SET ended_at = $2, ended_by = $3, ended_reason = $4 WHERE halt = $1 AND ended_at IS NULL",
+    "UPDATE ql3.dispatch_halts SET ended_at = $2, ended_by = $3, ended_reason = $4 WHERE halt = $1 AND ended_at IS "
+    "NULL",
     UUIDOID, TIMESTAMPTZOID, TEXTOID, TEXTOID};
 
 params live_params(const live_lineage& live) {
@@ -165,7 +166,8 @@ live_lineage read_live_lineage() {
   live.database = MyDatabaseId;
   {
     rows const found = installation_id.run(params());
-    if (found.empty()) throw error(sqlstate::internal_error, "ql3.installation is empty", "The extension was tampered with.");
+    if (found.empty())
+      throw error(sqlstate::internal_error, "ql3.installation is empty", "The extension was tampered with.");
     live.installation = uuid_of(found.datum(0, 1));
   }
   rows const known = live_row.run(live_params(live));
@@ -177,29 +179,32 @@ uuid_value ensure_lineage_row(const live_lineage& live) {
   if (live.row) return *live.row;
   insert_lineage.write(live_params(live).add(uuid_datum(random_uuid())).time(clock_now()));
   rows const found = live_row.run(live_params(live));
-  if (found.empty()) throw error(sqlstate::lock_not_available, "another session is recording the lineage", "Repeat the call.");
+  if (found.empty())
+    throw error(sqlstate::lock_not_available, "another session is recording the lineage", "Repeat the call.");
   return uuid_of(found.datum(0, 1));
 }
 
 std::optional<halt_reason> halted(const live_lineage& live) {
   rows const by_hand = standing_halt.run(params());
   if (!by_hand.empty())
-    return halt_reason{"dispatch is halted by an operator", "ql3.ql3_unhalt_dispatch(halt, reason) ends it; ql3.ql3_halt_dispatch answered the halt's id."};
+    return halt_reason{"dispatch is halted by an operator",
+                       "ql3.ql3_unhalt_dispatch(halt, reason) ends it; ql3.ql3_halt_dispatch answered the halt's id."};
   if (dispatch_after_promotion == after_promotion_allow) return std::nullopt;
   rows const gap = unconfirmed.run(live_params(live));
   if (gap.empty()) return std::nullopt;
   message_text<512> hint;
-  hint << "Commits of an earlier history may be missing here. When that is ruled out: SELECT ql3.ql3_confirm_promotion('"
-       << live.system_identifier << "', " << live.timeline << ", method, reason); docs/dispatch.md says what each method asserts.";
+  hint
+      << "Commits of an earlier history may be missing here. When that is ruled out: SELECT ql3.ql3_confirm_promotion('"
+      << live.system_identifier << "', " << live.timeline
+      << ", method, reason); docs/dispatch.md says what each method asserts.";
   return halt_reason{"dispatch is halted: this database was promoted or restored", keep_text(hint.view())};
 }
 
 void define_lineage_settings() {
-  DefineCustomEnumVariable("ql3.dispatch_after_promotion",
-                           "What a dispatch does after a promotion or restore that may have lost commits.",
-                           "halt: nothing new until ql3_confirm_promotion; allow: go on (a second call is possible).",
-                           &dispatch_after_promotion, after_promotion_halt, after_promotion_words, PGC_SUSET, 0, nullptr,
-                           nullptr, nullptr);
+  DefineCustomEnumVariable(
+      "ql3.dispatch_after_promotion", "What a dispatch does after a promotion or restore that may have lost commits.",
+      "halt: nothing new until ql3_confirm_promotion; allow: go on (a second call is possible).",
+      &dispatch_after_promotion, after_promotion_halt, after_promotion_words, PGC_SUSET, 0, nullptr, nullptr, nullptr);
 }
 
 }  // namespace ql3::pg

@@ -47,7 +47,8 @@ std::string_view release_one(const operator_request& request) {
   instant const clock = clock_now();
   end_claim(request.kind, request.id, {state::available, {}, clock, 0, row->ended_digest,
                                        row->ended_result.value_or(std::string_view{}), {}});
-  audit_change("release", request, state_json(to_text(row->control.st), row->control.version, row->control.failure_count),
+  audit_change("release", request,
+               state_json(to_text(row->control.st), row->control.version, row->control.failure_count),
                state_json(to_text(state::available), row->control.version, 0));
   return "released";
 }

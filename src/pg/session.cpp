@@ -101,7 +101,8 @@ void session::finish() {
 
 void require_writable(const char* what) {
   if (call([] { return RecoveryInProgress(); }))
-    throw error(sqlstate::read_only_transaction, (message_text<256>() << "cannot execute " << what << "() during recovery").view(),
+    throw error(sqlstate::read_only_transaction,
+                (message_text<256>() << "cannot execute " << what << "() during recovery").view(),
                 "Connect to the primary; target_session_attrs=read-write finds it.");
   if (XactReadOnly)
     throw error(sqlstate::read_only_transaction,

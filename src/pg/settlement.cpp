@@ -117,7 +117,8 @@ void settle_claim(const situation& now, const settle_request& how, const unsigne
   if (superseded) end = fresh_start(now, request, word);
   else if (how.as == disposition::resolved) end = resolved(now, request, word);
   else if (how.as == disposition::retry) end = retried(now, how, request, word);
-  else end = parked(now.row->control.failure_count, how.note.value_or(std::string_view("judged manual")), request, word);
+  else
+    end = parked(now.row->control.failure_count, how.note.value_or(std::string_view("judged manual")), request, word);
   end_claim(now.row->kind, now.row->id, end);
   bool const exhausted_now = end.st == state::manual && how.as != disposition::manual;
   judgement what = judged(now, to_text(how.as), superseded ? "superseded" : exhausted_now ? "parked" : word,

@@ -16,17 +16,20 @@ Oid column_type(Oid relation, const char* column) {
     return number > 0 ? get_atttype(relation, number) : InvalidOid;
   });
   if (!OidIsValid(type))
-    throw error(sqlstate::undefined_column,
-                (message_text<256>() << "relation " << call([&] { return const_cast<const char*>(get_rel_name(relation)); })
-                                     << " has no column " << quoted{column}).view(),
-                "A source has the columns id, run_id, status, created_at and lost_at.");
+    throw error(
+        sqlstate::undefined_column,
+        (message_text<256>() << "relation " << call([&] { return const_cast<const char*>(get_rel_name(relation)); })
+                             << " has no column " << quoted{column})
+            .view(),
+        "A source has the columns id, run_id, status, created_at and lost_at.");
   return type;
 }
 
 [[noreturn]] void refuse_type(const char* column, Oid type, const char* wanted) {
   const char* const shown = call([&] { return const_cast<const char*>(format_type_be(type)); });
-  throw error(sqlstate::datatype_mismatch,
-              (message_text<256>() << "column " << quoted{column} << " has type " << shown << ", not " << wanted).view());
+  throw error(
+      sqlstate::datatype_mismatch,
+      (message_text<256>() << "column " << quoted{column} << " has type " << shown << ", not " << wanted).view());
 }
 
 Oid key_type(Oid relation, const char* column) {
@@ -100,7 +103,8 @@ void prepare(source_plans& slot, const source& which) {
   }
   if (!slot.id_indexed)
     slot.by_id = prepare_kept(
-        psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)", columns, further, relation, type), 1, key_types);
+        psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)", columns, further, relation, type), 1,
+        key_types);
   slot.by_key = prepare_kept(
       psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)%s", columns, further, relation, type,
                slot.id_indexed ? "" : " AND s.lost_at = $2"), 2, key_types);

@@ -39,7 +39,8 @@ std::string_view bounded_key(const rows& found, int at, int column, const char* 
     throw error("22004", (message_text<128>() << "a row has a null " << name).view());
   std::string_view const text = found.text(at, column);
   if (text.empty() || text.size() > id_max)
-    throw error("22001", (message_text<128>() << "a row has " << (text.empty() ? "an empty " : "an over-long ") << name).view());
+    throw error("22001",
+                (message_text<128>() << "a row has " << (text.empty() ? "an empty " : "an over-long ") << name).view());
   return keep_text(text);
 }
 
@@ -134,9 +135,9 @@ void source_reader::look_up(wanted_row* wanted, int count) {
       one.listed = false;
       if (!fits_type(plans.id_type, one.id)) continue;
       bool const by_id = !plans.id_indexed && !one.lost_at;
-      rows const found =
-          by_id ? run_plan(plans.by_id, params().text(one.id), equal_ids_max, sight::fresh)
-                : run_plan(plans.by_key, params().text(one.id).time(one.lost_at.value_or(0)), equal_ids_max, sight::fresh);
+      rows const found = by_id ? run_plan(plans.by_id, params().text(one.id), equal_ids_max, sight::fresh)
+                               : run_plan(plans.by_key, params().text(one.id).time(one.lost_at.value_or(0)),
+                                          equal_ids_max, sight::fresh);
       for (int row = 0; row < found.size(); ++row) {
         // A collation may call other ids equal; a target is its bytes.
         if (found.text(row, col_id) != one.id) continue;

@@ -65,7 +65,8 @@ per_source<source> sources_of(const std::optional<bounded<std::string_view>>& ki
   rows const found = all_sources.run(params());
   for (int at = 0; at < found.size(); ++at) attached.push_back(read_source(found, at));
   if (!kinds) {
-    // The built-in kind alone is nothing to supervise by default: forgetting to attach must not look like an empty page.
+    // The built-in kind alone is nothing to supervise by default: forgetting to attach must not look like an empty
+    // page.
     if (attached.empty() || (attached.size() == 1 && attached[0].kind == dispatch_kind))
       throw error(sqlstate::not_in_prerequisite_state, "no source is attached",
                   "ql3.ql3_attach_source(kind, relation) attaches one.");
@@ -128,7 +129,8 @@ std::optional<blindness> resolve(const source& from, resolved_source& to) {
     return read;
   });
   if (!OidIsValid(now.relation) || !OidIsValid(now.owner))
-    return blind("42P01", (message_text<256>() << "relation " << from.schema << "." << from.name << " does not exist").view());
+    return blind("42P01",
+                 (message_text<256>() << "relation " << from.schema << "." << from.name << " does not exist").view());
   if (!OidIsValid(now.wanted_owner) || now.owner != now.wanted_owner)
     return blind("42501", (message_text<256>() << "relation " << from.schema << "." << from.name
                                                 << " no longer belongs to role " << from.owner).view());
