@@ -8,8 +8,7 @@ namespace ql3 {
 
 namespace {
 
-// Where the log of the server stands and whether it takes writes, from the very statement that
-// claims or permits: on its own it could have gone to another server.
+// Whether the server takes writes, and where its log stands.
 #define QL3_LOG_PLACE                                                                            \
   "NOT pg_catalog.pg_is_in_recovery()"                                                           \
   " AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off',"       \
@@ -22,11 +21,13 @@ constexpr char claim_statement[] =
     " FROM ql3.ql3_dispatch_claim($1::text, $2::text, $3::text, $4::jsonb, $5::text, $6::uuid,"
     " $7::interval)";
 
-constexpr char permit_statement[] =
-    "SELECT granted, " QL3_LOG_PLACE
-    " FROM ql3.ql3_dispatch_permit($1::text, $2::text, $3::text, $4::uuid, $5::uuid) AS granted";
+constexpr char look_statement[] = "SELECT " QL3_LOG_PLACE;
 
 #undef QL3_LOG_PLACE
+
+// The server wants this one to stand alone.
+constexpr char permit_statement[] =
+    "SELECT ql3.ql3_dispatch_permit($1::text, $2::text, $3::text, $4::uuid, $5::uuid)";
 
 constexpr char extend_statement[] =
     "SELECT ql3.ql3_dispatch_extend($1::text, $2::text, $3::text, $4::uuid, $5::interval)";
@@ -136,7 +137,16 @@ PermitAnswer PgDispatchStore::permit(const DispatchRequest& request, const OneTi
                                   token.parameter(), permit.parameter()};
   const Result result = ask(permit_statement, parameters, limit);
   if (result.rows() != 1) malformed("the answer is not one truth value");
-  return {result.boolean(0, 0), place_of(result, 1)};
+  if (!result.boolean(0, 0)) return {false, {}};
+  try {
+    // On the very connection that has just answered: a broken one would be noticed here.
+    const Result look = ask(look_statement, {}, limit);
+    if (look.rows() != 1) malformed("the answer is not one row");
+    return {true, place_of(look, 0)};
+  } catch (const StoreError&) {
+    connection_.drop();
+    throw StoreError(StoreCode::lost_reply, "the server does not say where its log stands");
+  }
 }
 
 ExtendAnswer PgDispatchStore::extend(const DispatchRequest& request, const OneTimeId& token,

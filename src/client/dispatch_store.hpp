@@ -68,6 +68,7 @@ struct ClaimAnswer {
 
 struct PermitAnswer {
   bool granted;
+  // Where it was granted, of the server that did, from after the permission.
   LogPlace place;
 };
 

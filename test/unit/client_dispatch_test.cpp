@@ -413,6 +413,22 @@ TEST_F(DispatchTest, AForkedChildNeitherCallsNorSettles) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST_F(DispatchTest, AForkedChildDoesNotGiveTheItemBack) {
+  pid_t child = -1;
+  store.on_permit = [&](int) {
+    child = fork();
+    return PermitAnswer{child != 0, {1, 2}};
+  };
+  const DispatchReport report = dispatch();
+  if (child == 0) {
+    _exit(report.end == DispatchEnd::left && store.count("settle") == 0 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(report.end, DispatchEnd::recorded);
+}
+
 TEST_F(DispatchTest, AChildForkedInTheCallLeavesTheResultToItsParent) {
   pid_t child = -1;
   const DispatchReport report = dispatch([&](const DispatchStop&) {
@@ -677,6 +693,11 @@ TEST_F(DispatchTest, StopsExtendingWhatIsConcludedAndStoresTheResultAllTheSame) 
     const DispatchReport report = dispatch([&](const DispatchStop&) {
       clock.advance(std::chrono::seconds(100));
       while (extending.count("drop") <= before) std::this_thread::yield();
+      // Time enough for a second one, if there were one.
+      for (int i = 0; i < 20; ++i) {
+        clock.advance(std::chrono::seconds(10));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
       return CallResult{outcome::succeeded, "", false};
     });
     EXPECT_EQ(report.end, DispatchEnd::recorded);

@@ -21,7 +21,8 @@ class Proxy:
     """What it may do: `lose` lets the statement be answered and closes without the answer;
     `swallow` closes before the server sees it; `late` closes too, and the server gets it at
     deliver(); `warn` puts the warning of a cancelled wait for the standbys into the answer;
-    `garble` spoils the first word of the answer; `first` calls a function of ours before it."""
+    `garble` spoils the first word of the answer; `rewind` makes long numbers in it zero; `first`
+    calls a function of ours before it."""
 
     def __init__(self, stage):
         self.server = f"{stage.host}/.s.PGSQL.{stage.port}"
@@ -134,6 +135,8 @@ class Proxy:
                             "01000", "canceling wait for synchronous replication") + READY
                     elif what == "garble":
                         data = re.sub(rb"recorded", b"rec0rded", answer, count=1)
+                    elif what == "rewind":
+                        data = re.sub(rb"[0-9]{6,}", lambda n: b"0" * len(n.group()), answer)
                     what = None
                 try:
                     client.sendall(data)
