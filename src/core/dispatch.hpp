@@ -93,13 +93,17 @@ constexpr dispatch_state state_of(const attempt_facts& of) noexcept {
   return has_facts(of) ? dispatch_state::unknown : dispatch_state::claimed;
 }
 
-// Definite facts that cannot all be true.
+// Facts that cannot all be true; and a writer that says not_sent of what was judged or overridden
+// as unknown: the item stays closed, and somebody has to see why.
 constexpr bool facts_disagree(const attempt_facts& of) noexcept {
   auto differ = [](const fact& a, const fact& b) {
     return is_definite(a) && is_definite(b) && *a != *b;
   };
-  return of.contradicted || differ(of.writer, of.judged) || differ(of.writer, of.overridden) ||
-         differ(of.judged, of.overridden);
+  auto doubts = [](const fact& other) { return other == fact(outcome::unknown); };
+  bool const too_late =
+      of.writer == fact(outcome::not_sent) && (doubts(of.judged) || doubts(of.overridden));
+  return of.contradicted || too_late || differ(of.writer, of.judged) ||
+         differ(of.writer, of.overridden) || differ(of.judged, of.overridden);
 }
 
 enum class stored : unsigned char { now, before, refused };
