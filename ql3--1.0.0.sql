@@ -451,12 +451,12 @@ COMMENT ON FUNCTION ql3.ql3_dispatch_claim(text, text, text, jsonb, text, uuid, 
   'records the intent to act, durably: see docs/dispatch.md for the verdicts';
 
 -- A SECURITY DEFINER function loads its library when it runs; the permit must see how it is run.
-CREATE FUNCTION ql3.ql3_load(internal)
+CREATE FUNCTION ql3.permit_support(internal)
   RETURNS internal LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'ql3_load';
-COMMENT ON FUNCTION ql3.ql3_load(internal) IS 'loads the library at planning; no use to a caller';
+COMMENT ON FUNCTION ql3.permit_support(internal) IS 'loads the library at planning; no use to a caller';
 
 CREATE FUNCTION ql3.ql3_dispatch_permit(request_uid text, item text, writer text, token uuid, permit uuid)
-  RETURNS boolean LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER COST 100 SUPPORT ql3.ql3_load
+  RETURNS boolean LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER COST 100 SUPPORT ql3.permit_support
   SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'ql3_dispatch_permit';
 COMMENT ON FUNCTION ql3.ql3_dispatch_permit(text, text, text, uuid, uuid) IS
   'permission to call, true exactly once per attempt; a statement of its own';
