@@ -44,7 +44,12 @@ std::string_view bounded_key(const rows& found, int at, int column, const char* 
   return keep_text(text);
 }
 
-facts read_facts(const rows& found, int at) {
+// An attempt's row has its arguments, which may take the limit by themselves.
+std::size_t further_max(const source& from) noexcept {
+  return from.kind == dispatch_kind ? arguments_max + source_json_max : source_json_max;
+}
+
+facts read_facts(const rows& found, int at, std::size_t further_max) {
   facts row{};
   row.id = bounded_key(found, at, col_id, "id");
   row.run_id = bounded_key(found, at, col_run_id, "run_id");
@@ -53,7 +58,7 @@ facts read_facts(const rows& found, int at) {
   if (found.is_null(at, col_lost_at)) throw error("22004", "a row has a null lost_at");
   row.lost_at = found.time(at, col_lost_at);
   if (std::optional<std::string_view> further = found.maybe_text(at, col_further))
-    if (further->size() <= source_json_max) row.further = keep_text(*further);
+    if (further->size() <= further_max) row.further = keep_text(*further);
   return row;
 }
 
@@ -120,7 +125,7 @@ listed_rows source_reader::page(const place& after, int limit, bool whole) {
         from_start ? run_plan(whole ? plans.first_whole : plans.first, params().number(limit), limit, sight::fresh)
                    : run_plan(whole ? plans.next_whole : plans.next,
                               params().time(after.lost_at).text(after.id_text()).number(limit), limit, sight::fresh);
-    for (int at = 0; at < found.size() && at < page_rows_max; ++at) listed.push_back(read_facts(found, at));
+    for (int at = 0; at < found.size() && at < page_rows_max; ++at) listed.push_back(read_facts(found, at, further_max(from_)));
     refuse_repeated_ids(listed);
   });
   if (!readable) listed.clear();
@@ -142,7 +147,7 @@ void source_reader::look_up(wanted_row* wanted, int count) {
         // A collation may call other ids equal; a target is its bytes.
         if (found.text(row, col_id) != one.id) continue;
         if (one.listed) refuse_twice(one.id);
-        one.now = read_facts(found, row);
+        one.now = read_facts(found, row, further_max(from_));
         one.listed = true;
       }
     }
