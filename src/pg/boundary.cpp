@@ -76,7 +76,6 @@ bool must_pass(const ErrorData* data) noexcept {
     case ERRCODE_CRASH_SHUTDOWN:
     case ERRCODE_CANNOT_CONNECT_NOW:
     case ERRCODE_DATABASE_DROPPED:
-    case ERRCODE_IDLE_SESSION_TIMEOUT:
       return true;
     default:
       return data->elevel > ERROR;

@@ -7,6 +7,11 @@ extern "C" {
 #include "storage/proc.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
+#if PG_VERSION_NUM >= 140000
+#include "utils/wait_event.h"
+#else
+#include "pgstat.h"
+#endif
 }
 
 namespace ql3::pg::compat {

@@ -1,5 +1,6 @@
 #include "durability.hpp"
 
+#include "compat.hpp"
 #include "session.hpp"
 
 extern "C" {
@@ -9,7 +10,6 @@ extern "C" {
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 }
 
 namespace ql3::pg {
