@@ -165,6 +165,11 @@ CREATE VIEW typed_bigint AS SELECT b AS id, u AS run_id, 'lost' AS status, lost_
 SELECT count(*) FROM unnest('{text,varchar,uuid,smallint,integer,bigint}'::text[]) AS t,
   ql3_attach_source('typed_' || t, ('typed_' || t)::regclass);
 SELECT kind, id, run_id FROM ql3_claim('A', 16, '5 min', tok(7)) ORDER BY kind;
+-- The text that was handed out is the id; another spelling of the same number is another id.
+SELECT ql3_settle('typed_integer', '042', 'A', tok(7), 1, 'manual'),
+       ql3_settle('typed_integer', '42 ', 'A', tok(7), 1, 'manual'),
+       ql3_settle('typed_uuid', '0C0C0C0C-0000-4000-8000-00000000000A', 'A', tok(7), 1, 'manual'),
+       ql3_settle('typed_bigint', 'no number', 'A', tok(7), 1, 'manual');
 SELECT kind, ql3_settle(kind, id, 'A', tok(7), version, 'retry', '0')
 FROM ql3.run_recovery_controls WHERE kind LIKE 'typed%' ORDER BY kind;
 SELECT count(*) FROM ql3_claim('A', 16, '5 min', tok(8));
@@ -180,6 +185,20 @@ SELECT FROM ql3_attach_source('enumed', 'enumed', max_failures => 1000000, max_h
 SELECT id, status FROM ql3_claim('A', 16, '5 min', tok(11));
 SELECT FROM ql3_detach_source('enumed');
 
+-- Names that need quotes.
+CREATE SCHEMA "t_attach ""Odd""";
+CREATE VIEW "t_attach ""Odd"""."Lost; jobs" AS
+SELECT t AS id, v AS run_id, 'lost' AS status, lost_at AS created_at, lost_at FROM typed;
+CREATE FUNCTION "t_attach ""Odd"""."job's end"(id text, verdict text, evidence jsonb) RETURNS boolean LANGUAGE sql
+AS $$ DELETE FROM t_attach.typed WHERE t = $1 RETURNING true $$;
+SELECT FROM ql3_attach_source('odd', '"t_attach ""Odd"""."Lost; jobs"',
+                              '"t_attach ""Odd"""."job''s end"(text,text,jsonb)');
+SELECT id, version FROM ql3_claim('A', 16, '5 min', tok(12));
+SELECT ql3_conclude('odd', 'x', 'A', tok(12), 1, 'lost');
+SELECT FROM ql3_detach_source('odd');
+SET client_min_messages = warning;
+DROP SCHEMA "t_attach ""Odd""" CASCADE;
+RESET client_min_messages;
 -- A table and a partitioned table are sources too.
 CREATE TABLE parted (LIKE bare) PARTITION BY RANGE (lost_at);
 CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM ('2026-01-01') TO ('2026-02-01');

@@ -230,6 +230,18 @@ FROM unnest(ARRAY['X', 'x', ' x', 'x ', 'é', U&'e\0301', repeat('y', 70) || '1'
                   '%', 'a,b', '"', '\', 'y', 'X ']) AS id GROUP BY 1 ORDER BY 1;
 SELECT FROM ql3_detach_source('claim');
 
+-- No table or view of the schema shows a token, in no spelling (promise 18).
+CREATE FUNCTION shows(token uuid) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE r regclass; n bigint;
+BEGIN
+  FOR r IN SELECT oid FROM pg_class WHERE relnamespace = 'ql3'::regnamespace AND relkind IN ('r', 'v', 'm') LOOP
+    EXECUTE format('SELECT count(*) FROM %s AS t WHERE to_jsonb(t)::text ~* %L', r,
+                   token || '|' || replace(token::text, '-', '') || '|' || encode(token::text::bytea, 'hex')) INTO n;
+    IF n > 0 THEN RETURN NEXT r::text; END IF;
+  END LOOP;
+END $$;
+SELECT t, shows(tok(t)) FROM generate_series(1, 30) AS t;
+
 -- Kinds share a page, those with nothing to offer aside: a long backlog of one does not hide another, and no room is wasted (promise 6).
 CREATE TABLE many (kind text, id text, run_id text, status text, created_at timestamptz, lost_at timestamptz);
 CREATE INDEX ON many (kind, lost_at, id);

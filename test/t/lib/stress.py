@@ -54,22 +54,25 @@ def note(text):
 
 
 class Server:
-    """A throw-away server, ended when the test ends, with the extension in database postgres."""
+    """A throw-away server, ended when the test ends, with the extension in database postgres; with `primary` a
+    standby of that one."""
 
-    def __init__(self, name, *settings):
+    def __init__(self, name, *settings, primary=None):
         self.throwaway = os.environ.get("QL3_THROWAWAY", os.path.join(ROOT, "test/server/throwaway"))
         place = os.environ.get("QL3_TMP", os.path.join(ROOT, "build", "t"))
         os.makedirs(place, exist_ok=True)
         self.dir = os.path.join(place, name)
+        what = ["standby", self.dir, primary.dir] if primary else ["start", self.dir]
         out = subprocess.run(
-            [self.throwaway, "start", self.dir, *settings], check=True, stdout=subprocess.PIPE, text=True
+            [self.throwaway, *what, *settings], check=True, stdout=subprocess.PIPE, text=True
         ).stdout
         words = dict(re.findall(r"(PG[A-Z]+)=(\S+)", out))
         self.address = dict(host=words["PGHOST"], port=words["PGPORT"], user=words["PGUSER"])
         self.owner = os.getpid()
         atexit.register(self.stop)
-        with self.connect() as db:
-            run(db, "CREATE EXTENSION ql3")
+        if not primary:
+            with self.connect() as db:
+                run(db, "CREATE EXTENSION ql3")
 
     def stop(self):
         if os.getpid() == self.owner:
