@@ -170,6 +170,16 @@ ROLLBACK TO s;
 SELECT code($$SELECT ql3_settle('claim', 'n', 'A', tok(16), 1, 'resolved')$$);
 COMMIT;
 SELECT ql3_settle('claim', 'n', 'A', tok(16), 1, 'retry', '5 min');
+-- Expiry is seen within one statement: the clock decides, not the statement's time (field case 22).
+SELECT FROM list('loop');
+CREATE TABLE looped (id text, version bigint);
+DO $$
+BEGIN
+  INSERT INTO looped SELECT id, version FROM ql3_claim('A', 1, '1 s', tok(28));
+  PERFORM pass_time('loop');
+  INSERT INTO looped SELECT id, version FROM ql3_claim('A', 1, '5 min', tok(29));
+END $$;
+TABLE looped;
 SELECT FROM list('o');
 -- Two statements sent as one are one transaction too; what it claimed is undone with it.
 SELECT id FROM ql3_claim('A', 1, '5 min', tok(26)) \; SELECT ql3_settle('claim', 'o', 'A', tok(26), 1, 'resolved');

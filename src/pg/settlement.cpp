@@ -99,7 +99,8 @@ standing standing_of(const locked_control& row, const source* from) {
   if (from == nullptr) return standing::unknown;
   source_reader reader(*from);
   wanted_row wanted{row.id, row.lost_at, false, {}};
-  reader.look_up(&wanted, 1);
+  // Whether the incident is still the one handed out is asked of now, whatever snapshot the caller keeps.
+  reader.look_up(&wanted, 1, sight::latest);
   if (reader.is_blind()) {
     warn_blind(*from, reader.why());
     return standing::unknown;

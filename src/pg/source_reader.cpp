@@ -132,7 +132,7 @@ listed_rows source_reader::page(const place& after, int limit, bool whole) {
   return listed;
 }
 
-void source_reader::look_up(wanted_row* wanted, int count) {
+void source_reader::look_up(wanted_row* wanted, int count, sight seen) {
   bool const readable = as_owner([&](source_plans& plans) {
     for (int at = 0; at < count; ++at) {
       check_for_interrupts();
@@ -140,9 +140,9 @@ void source_reader::look_up(wanted_row* wanted, int count) {
       one.listed = false;
       if (!fits_type(plans.id_type, one.id)) continue;
       bool const by_id = !plans.id_indexed && !one.lost_at;
-      rows const found = by_id ? run_plan(plans.by_id, params().text(one.id), equal_ids_max, sight::fresh)
+      rows const found = by_id ? run_plan(plans.by_id, params().text(one.id), equal_ids_max, seen)
                                : run_plan(plans.by_key, params().text(one.id).time(one.lost_at.value_or(0)),
-                                          equal_ids_max, sight::fresh);
+                                          equal_ids_max, seen);
       for (int row = 0; row < found.size(); ++row) {
         // A collation may call other ids equal; a target is its bytes.
         if (found.text(row, col_id) != one.id) continue;

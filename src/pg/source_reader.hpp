@@ -49,7 +49,7 @@ class source_reader {
   listed_rows page(const place& after, int limit, bool whole);
 
   // Fills in what the source says now of each row, by key, in one subtransaction and in new statements.
-  void look_up(wanted_row* rows_wanted, int count);
+  void look_up(wanted_row* rows_wanted, int count, sight seen = sight::fresh);
 
  private:
   // False when the source is blind (now, or already).

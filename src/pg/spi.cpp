@@ -83,7 +83,12 @@ SPIPlanPtr prepare_kept(const char* sql, int count, Oid* types) {
 rows run_plan(SPIPlanPtr plan, const params& arguments, long limit, sight seen) {
   call([&] {
     MemoryContext const before = CurrentMemoryContext;
-    int code = SPI_execute_plan(plan, arguments.values(), arguments.nulls(), seen == sight::stable, limit);
+    if (seen == sight::latest) {
+      CommandCounterIncrement();
+      PushActiveSnapshot(GetLatestSnapshot());
+    }
+    int code = SPI_execute_plan(plan, arguments.values(), arguments.nulls(), seen != sight::fresh, limit);
+    if (seen == sight::latest) PopActiveSnapshot();
     MemoryContextSwitchTo(before);
     if (code < 0) elog(ERROR, "statement of ql3 failed: %s", SPI_result_code_string(code));
   });

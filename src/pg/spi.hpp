@@ -80,8 +80,9 @@ class rows {
 };
 
 // How a statement sees the database. `fresh` takes a new snapshot, so that what committed before the statement is
-// seen (and row locks follow it); `stable` uses the caller's.
-enum class sight { fresh, stable };
+// seen (and row locks follow it); `stable` uses the caller's. From REPEATABLE READ on `fresh` is the transaction's
+// old one: `latest` sees what is committed by now in any level, and only reads.
+enum class sight { fresh, stable, latest };
 
 class statement {
  public:
