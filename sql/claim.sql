@@ -52,6 +52,13 @@ SELECT pg_current_xact_id_if_assigned();
 COMMIT;
 SELECT count(*) FROM ql3_claim('A', 16, '5 min', tok(1));
 
+-- What cannot claim is told so, also where there is nothing to claim (promise 10).
+BEGIN READ ONLY;
+SELECT FROM ql3_claim('A');
+ROLLBACK;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT FROM ql3_claim('A');
+ROLLBACK;
 -- A page is the oldest loss first, with all that the source says.
 SELECT FROM list('a', 'b', 'c', 'd', 'e');
 UPDATE jobs SET memo = 'about ' || id;
