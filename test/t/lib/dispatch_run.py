@@ -202,6 +202,8 @@ class Run:
 
     def one_more(self):
         """A new writer without any fault: it may call if and only if nothing stands for the item."""
+        # Late claims that were answered foreign may take the item until recovery frees it; not now.
+        self.plan.duplicates = 0
         for nth in range(3):
             before, standing = self.calls(), self.rows("state <> 'released'")
             last = Writer(self, f"last{nth}", WriterPlan(), "")
@@ -214,7 +216,7 @@ class Run:
         if before and end == "stored":
             self.blame("the item was sendable after a call")
         if not before and not standing and end not in ("stored", "not_sent"):
-            self.blame(f"the item was free, and the last writer ended {end}")
+            self.blame(f"the item was free, and the last writer ended {end}: {self.rows('true')}")
         if standing and end != "concluded":
             self.blame(f"the item was {standing}, and the last writer ended {end}")
 
