@@ -44,6 +44,10 @@ demo: deps ## the main job on real processes, on a throw-away server
 	+@$(again) $(parallel) pgroot
 	@demo/run
 
+demo-switchover: deps ## the incident re-enacted: a switchover that is never sent twice
+	+@$(again) $(parallel) pgroot
+	@demo/switchover/run
+
 check: deps ## every test layer on throw-away servers
 	+@$(again) $(parallel) pgroot units
 	@test/run static unit regress isolation t
@@ -62,5 +66,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all extension client units install install-extension install-client deps pgroot demo check \
+.PHONY: all extension client units install install-extension install-client deps pgroot demo demo-switchover check \
 	check-static check-unit check-regress check-isolation check-t clean help

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -34,14 +35,10 @@ class Stage:
         try:
             self.end()
             self.dir.mkdir(parents=True)
-            self.control = self.start("start", "control")
-            self.pair = {"a": self.start("start", "a", "wal_keep_size=256MB", "max_wal_senders=5")}
-            self.pair["b"] = self.start("standby", "b", str(self.dir / "a"))
-            for name, other in (("a", "b"), ("b", "a")):
-                there = self.pair[other]
-                self.ask(name, f"ALTER SYSTEM SET primary_conninfo = 'host={there['host']} "
-                               f"port={there['port']} user=postgres application_name={name}'")
-            (self.dir / "pair.json").write_text(json.dumps(self.pair), encoding="utf-8")
+            with ThreadPoolExecutor(1) as beside:
+                control = beside.submit(self.start, "start", "control")
+                self.start_pair()
+                self.control = control.result()
             self.spawn("agent", [HERE / "agent", self.dir])
             self.wait_for("the agent", (self.dir / "port").exists)
             self.url = f"http://127.0.0.1:{(self.dir / 'port').read_text(encoding='ascii')}/"
@@ -49,6 +46,15 @@ class Stage:
             self.__exit__()
             raise
         return self
+
+    def start_pair(self):
+        self.pair = {"a": self.start("start", "a", "wal_keep_size=256MB", "max_wal_senders=5")}
+        self.pair["b"] = self.start("standby", "b", str(self.dir / "a"))
+        for name, other in (("a", "b"), ("b", "a")):
+            there = self.pair[other]
+            self.ask(name, f"ALTER SYSTEM SET primary_conninfo = 'host={there['host']} "
+                           f"port={there['port']} user=postgres application_name={name}'")
+        (self.dir / "pair.json").write_text(json.dumps(self.pair), encoding="utf-8")
 
     def __exit__(self, *_):
         for process in self.processes:
@@ -139,6 +145,10 @@ class Stage:
 
     def log(self, name):
         return (self.dir / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+
+    def show_logs(self):
+        for path in sorted(self.dir.glob("*.log")):
+            print(f"--- {path.name}\n{path.read_text(encoding='utf-8', errors='replace')[-2000:]}")
 
     def wait_for(self, what, condition, seconds=40):
         end = time.monotonic() + seconds
