@@ -6,6 +6,7 @@
 #include "result_set.hpp"
 #include "session.hpp"
 #include "top_level.hpp"
+#include "try_lock.hpp"
 
 namespace ql3::pg {
 
@@ -37,21 +38,18 @@ std::string_view kept_view(const message_text<512>& text) { return keep_text(tex
 // item's lock.
 claim_verdict claim_item(const dispatch_request& request) {
   std::optional<attempt_row> const own = attempt_of_token(request.name, request.with.digest);
-  if (own && own->facts.released)
-    return {"released", own, "the token was released: make a new one"};
+  if (own && own->facts.released) return {"released", own, "the token was released: make a new one"};
   if (std::optional<identity> const known = identity_of(request.name))
     if (std::optional<std::string_view> const key = first_difference(*known, request.what)) {
       message_text<512> detail;
-      detail << "the item has another " << quoted{*key}
-             << "; another action needs another item or request uid";
+      detail << "the item has another " << quoted{*key} << "; another action needs another item or request uid";
       return {"identity_conflict", unreleased_attempt(request.name), kept_view(detail)};
     }
   if (std::optional<attempt_row> const done = concluded_attempt(request.name))
     return {"concluded", done, finished_hint};
   if (std::optional<attempt_row> const standing = own ? own : unreleased_attempt(request.name)) {
     if (is_own(*standing, request)) return {"recorded", standing, {}};
-    return {"foreign", standing,
-            "another writer has this item; a finished item needs a new request uid"};
+    return {"foreign", standing, "another writer has this item; a finished item needs a new request uid"};
   }
   live_lineage const live = read_live_lineage();
   if (std::optional<halt_reason> const why = halted(live)) {
@@ -75,8 +73,7 @@ Datum dispatch_claim(FunctionCallInfo fcinfo) {
   require_writable("ql3_dispatch_claim");
   require_read_committed("ql3_dispatch_claim");
   arguments const given(fcinfo);
-  dispatch_request request{
-      read_item(given), read_identity(given, 2, 3), given.text(4, "writer"), {}, 0};
+  dispatch_request request{read_item(given), read_identity(given, 2, 3), given.text(4, "writer"), {}, 0};
   check_owner(request.writer, "writer");
   request.with = read_token(given, 5);
   request.observe_after = check_observe_after(given.length(6, "observe_after"));
@@ -97,12 +94,13 @@ Datum dispatch_claim(FunctionCallInfo fcinfo) {
   return Datum(0);
 }
 
-bool permit_attempt(const item_name& name, std::string_view writer, const token& with,
-                    const token& permit) {
+bool permit_attempt(const item_name& name, std::string_view writer, const token& with, const token& permit) {
   lock_item(name);
   std::optional<attempt_row> own = attempt_of_token(name, with.digest);
   if (!own || own->writer != writer) return false;
   if (!may_permit(own->facts) || count_unreleased(name) != 1) return false;
+  // A halt by hand waits for the permits that are being given: none is answered after it.
+  wait_shared_lock(lock_space::halt, 0);
   live_lineage const live = read_live_lineage();
   if (std::optional<halt_reason> const why = halted(live))
     throw error(sqlstate::not_in_prerequisite_state, why->message, why->hint);

@@ -18,34 +18,28 @@ namespace {
   "override_outcome, concluded_at,"                                                             \
   "       contradicted, detail, protocol FROM ql3.dispatches"
 
-constinit statement of_token{QL3_ATTEMPT_COLUMNS
-                             " WHERE request_uid = $1 AND item = $2 AND token_digest = $3",
-                             TEXTOID, TEXTOID, BYTEAOID};
+constinit statement of_token{QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 AND token_digest = $3", TEXTOID,
+                             TEXTOID, BYTEAOID};
 constinit statement unreleased{
-    QL3_ATTEMPT_COLUMNS
-    " WHERE request_uid = $1 AND item = $2 AND state <> 'released' ORDER BY attempt_no LIMIT 1",
+    QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 AND state <> 'released' ORDER BY attempt_no LIMIT 1",
     TEXTOID, TEXTOID};
-constinit statement concluded{
-    QL3_ATTEMPT_COLUMNS
-    " WHERE request_uid = $1 AND item = $2 AND state <> 'released' AND state <> 'claimed'"
-    " ORDER BY attempt_no LIMIT 1",
-    TEXTOID, TEXTOID};
-constinit statement unpermitted{
-    QL3_ATTEMPT_COLUMNS
-    " WHERE request_uid = $1 AND item = $2 AND state <> 'released' AND state = 'claimed'"
-    " AND permit_digest IS NULL ORDER BY attempt_no LIMIT 1",
-    TEXTOID, TEXTOID};
+constinit statement concluded{QL3_ATTEMPT_COLUMNS
+                              " WHERE request_uid = $1 AND item = $2 AND state <> 'released' AND state <> 'claimed'"
+                              " ORDER BY attempt_no LIMIT 1",
+                              TEXTOID, TEXTOID};
+constinit statement unpermitted{QL3_ATTEMPT_COLUMNS
+                                " WHERE request_uid = $1 AND item = $2 AND state <> 'released' AND state = 'claimed'"
+                                " AND permit_digest IS NULL ORDER BY attempt_no LIMIT 1",
+                                TEXTOID, TEXTOID};
 constinit statement unreleased_count{
     "SELECT pg_catalog.count(*) FROM (SELECT FROM ql3.dispatches WHERE request_uid = $1 AND item = "
     "$2"
     "  AND state <> 'released' LIMIT 100) AS standing",
     TEXTOID, TEXTOID};
-constinit statement latest{QL3_ATTEMPT_COLUMNS
-                           " WHERE request_uid = $1 AND item = $2 ORDER BY attempt_no DESC LIMIT 1",
+constinit statement latest{QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 ORDER BY attempt_no DESC LIMIT 1",
                            TEXTOID, TEXTOID};
 constinit statement by_id{QL3_ATTEMPT_COLUMNS " WHERE attempt = $1", UUIDOID};
-constinit statement item_by_id{"SELECT request_uid, item FROM ql3.dispatches WHERE attempt = $1",
-                               UUIDOID};
+constinit statement item_by_id{"SELECT request_uid, item FROM ql3.dispatches WHERE attempt = $1", UUIDOID};
 constinit statement first_identity{
     "SELECT action, arguments FROM ql3.dispatches WHERE request_uid = $1 AND item = $2 AND action "
     "IS NOT NULL"
@@ -65,7 +59,9 @@ constinit statement insert_row{
     "writer, token_digest,"
     "  lineage, claimed_at, observe_after, observe_at, writer_outcome, override_outcome, "
     "concluded_at, detail)"
-    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
+    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
+    // Only an old snapshot can meet a row here: that is 40001 then, not a duplicate.
+    " ON CONFLICT DO NOTHING",
     UUIDOID,
     TEXTOID,
     TEXTOID,
@@ -169,22 +165,17 @@ void lock_item(const item_name& name) {
   wait_transaction_lock(lock_space::item, lock_key(name.request_uid, name.item));
 }
 
-std::optional<attempt_row> attempt_of_token(const item_name& name,
-                                            const unsigned char* token_digest) {
+std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigned char* token_digest) {
   return first(of_token.run(item_params(name).digest(token_digest)));
 }
 std::optional<attempt_row> unreleased_attempt(const item_name& name) {
   return first(unreleased.run(item_params(name)));
 }
-std::optional<attempt_row> concluded_attempt(const item_name& name) {
-  return first(concluded.run(item_params(name)));
-}
+std::optional<attempt_row> concluded_attempt(const item_name& name) { return first(concluded.run(item_params(name))); }
 std::optional<attempt_row> unpermitted_attempt(const item_name& name) {
   return first(unpermitted.run(item_params(name)));
 }
-std::optional<attempt_row> latest_attempt(const item_name& name) {
-  return first(latest.run(item_params(name)));
-}
+std::optional<attempt_row> latest_attempt(const item_name& name) { return first(latest.run(item_params(name))); }
 std::optional<attempt_row> attempt_by_id(const uuid_value& attempt) {
   return first(by_id.run(params().add(uuid_datum(attempt))));
 }
@@ -204,8 +195,7 @@ std::optional<identity> identity_of(const item_name& name) {
   rows const found = first_identity.run(item_params(name));
   if (found.empty()) return std::nullopt;
   Datum const document = found.datum(0, 2);
-  return identity{keep_text(found.text(0, 1)),
-                  call([&] { return JsonbPGetDatum(DatumGetJsonbPCopy(document)); })};
+  return identity{keep_text(found.text(0, 1)), call([&] { return JsonbPGetDatum(DatumGetJsonbPCopy(document)); })};
 }
 
 std::optional<std::string_view> first_difference(const identity& a, const identity& b) {
@@ -239,7 +229,8 @@ void insert_attempt(const new_attempt& what) {
     to.null();
   else
     to.time(what.claimed_at);
-  insert_row.write(to.text(what.detail));
+  if (insert_row.write(to.text(what.detail)) != 1)
+    throw error(sqlstate::internal_error, "an attempt exists already that was not seen");
 }
 
 void update_attempt(const attempt_row& row) {
@@ -271,8 +262,7 @@ item_name read_item(const arguments& given) {
 }
 
 identity read_identity(const arguments& given, int action_position, int arguments_position) {
-  identity what{given.text(action_position, "action"),
-                given.datum(arguments_position, "arguments")};
+  identity what{given.text(action_position, "action"), given.datum(arguments_position, "arguments")};
   check_kind(what.action, "action");
   struct measured {
     bool object;
@@ -284,8 +274,7 @@ identity read_identity(const arguments& given, int action_position, int argument
     return measured{JB_ROOT_IS_OBJECT(document) != 0, static_cast<int>(strlen(text))};
   });
   if (!found.object)
-    throw error(sqlstate::invalid_parameter, "arguments must be a JSON object",
-                "For example '{\"source\": \"a\"}'.");
+    throw error(sqlstate::invalid_parameter, "arguments must be a JSON object", "For example '{\"source\": \"a\"}'.");
   check_arguments_size(static_cast<std::size_t>(found.size));
   return what;
 }
@@ -293,8 +282,7 @@ identity read_identity(const arguments& given, int action_position, int argument
 outcome read_outcome(std::string_view word, bool not_sent_allowed) {
   std::optional<outcome> const known = parse_outcome(word);
   if (known && (not_sent_allowed || *known != outcome::not_sent)) return *known;
-  throw error(sqlstate::invalid_parameter,
-              (message_text<256>() << "unknown outcome " << quoted{word}).view(),
+  throw error(sqlstate::invalid_parameter, (message_text<256>() << "unknown outcome " << quoted{word}).view(),
               not_sent_allowed ? "The outcomes are succeeded, failed, unknown and not_sent."
                                : "The outcomes here are succeeded, failed and unknown.");
 }

@@ -4,6 +4,7 @@
 #include "durability.hpp"
 #include "result_set.hpp"
 #include "session.hpp"
+#include "try_lock.hpp"
 
 namespace ql3::pg {
 
@@ -15,7 +16,7 @@ int dispatch_after_promotion = after_promotion_halt;
 constexpr config_enum_entry after_promotion_words[] = {
     {"halt", after_promotion_halt, false}, {"allow", after_promotion_allow, false}, {nullptr, 0, false}};
 
-#define QL3_IS_LIVE(ROW)                                                                          \
+#define QL3_IS_LIVE(ROW) \
   ROW ".system_identifier = $1 AND " ROW ".timeline = $2 AND " ROW ".database = $3 AND " ROW ".installation = $4"
 
 constinit statement installation_id{"SELECT installation FROM ql3.installation WHERE only_one"};
@@ -26,7 +27,12 @@ constinit statement live_row{"SELECT l.lineage FROM ql3.dispatch_lineage AS l WH
 constinit statement insert_lineage{
     "INSERT INTO ql3.dispatch_lineage (lineage, system_identifier, timeline, database, installation, seen_at)"
     " VALUES ($5, $1, $2, $3, $4, $6) ON CONFLICT ON CONSTRAINT dispatch_lineage_key DO NOTHING",
-    TEXTOID, INT8OID, OIDOID, UUIDOID, UUIDOID, TIMESTAMPTZOID};
+    TEXTOID,
+    INT8OID,
+    OIDOID,
+    UUIDOID,
+    UUIDOID,
+    TIMESTAMPTZOID};
 
 // A lineage that is neither the live one nor covered by a confirmation made on the live one.
 constinit statement unconfirmed{
@@ -42,7 +48,11 @@ constinit statement standing_halt{"SELECT halt FROM ql3.dispatch_halts WHERE end
 constinit statement insert_confirmation{
     "INSERT INTO ql3.dispatch_confirmations (lineage, covered, method, reason, actor, confirmed_at)"
     " SELECT $1, ARRAY(SELECT l.lineage FROM ql3.dispatch_lineage AS l WHERE l.lineage <> $1), $2, $3, $4, $5",
-    UUIDOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID};
+    UUIDOID,
+    TEXTOID,
+    TEXTOID,
+    TEXTOID,
+    TIMESTAMPTZOID};
 
 constinit statement insert_halt{
     "INSERT INTO ql3.dispatch_halts (halt, reason, actor, halted_at) VALUES ($1, $2, $3, $4)", UUIDOID, TEXTOID,
@@ -55,12 +65,16 @@ constinit statement end_halt{
 
 params live_params(const live_lineage& live) {
   params to;
-  to.text(live.system_identifier).number(live.timeline).add(ObjectIdGetDatum(live.database))
+  to.text(live.system_identifier)
+      .number(live.timeline)
+      .add(ObjectIdGetDatum(live.database))
       .add(uuid_datum(live.installation));
   return to;
 }
 
-std::string_view session_role() { return call([] { return GetUserNameFromId(GetSessionUserId(), false); }); }
+std::string_view session_role() {
+  return call([] { return GetUserNameFromId(GetSessionUserId(), false); });
+}
 
 Datum live_lineage_row(FunctionCallInfo fcinfo) {
   if (RecoveryInProgress()) {
@@ -113,6 +127,7 @@ Datum halt_dispatch(FunctionCallInfo fcinfo) {
   in_session([&] {
     bound_transaction();
     force_synchronous_commit();
+    wait_transaction_lock(lock_space::halt, 0);
     insert_halt.write(params().add(uuid_datum(halt)).text(reason).text(session_role()).time(clock_now()));
     audit({"halt_dispatch", {}, {}, reason, {}, {}});
   });

@@ -29,6 +29,11 @@ void wait_transaction_lock(lock_space space, std::uint64_t key) {
   call([&] { (void)LockAcquire(&tag, ExclusiveLock, false, false); });
 }
 
+void wait_shared_lock(lock_space space, std::uint64_t key) {
+  LOCKTAG const tag = tag_of(space, key);
+  call([&] { (void)LockAcquire(&tag, ShareLock, false, false); });
+}
+
 brief_lock::brief_lock(lock_space space, std::uint64_t key) : tag_(tag_of(space, key)) {
   held_ = call([&] { return LockAcquire(&tag_, ExclusiveLock, false, true) != LOCKACQUIRE_NOT_AVAIL; });
 }
