@@ -111,12 +111,19 @@ class Stage:
 
     def rejoin(self):
         """The old primary comes back as the standby of the new one."""
-        self.wait_for("the end of the switchover", lambda: self.primary() in self.pair)
-        old = next(name for name in self.pair if name != self.primary())
+        up = []
+
+        def ended():
+            up[:] = [name for name in self.pair if self.takes_writes(name)]
+            return len(up) == 1
+
+        self.wait_for("the end of the switchover", ended)
+        new = up[0]
+        old = next(name for name in self.pair if name != new)
         (Path(self.pair[old]["data"]) / "standby.signal").touch()
         self.throwaway("restart", self.dir / old)
         self.wait_for("the standby", lambda: self.ask(
-            self.primary(), "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == "1")
+            new, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == "1")
         return old
 
     def calls(self, request):

@@ -125,7 +125,8 @@ listed_rows source_reader::page(const place& after, int limit, bool whole) {
         from_start ? run_plan(whole ? plans.first_whole : plans.first, params().number(limit), limit, sight::fresh)
                    : run_plan(whole ? plans.next_whole : plans.next,
                               params().time(after.lost_at).text(after.id_text()).number(limit), limit, sight::fresh);
-    for (int at = 0; at < found.size() && at < page_rows_max; ++at) listed.push_back(read_facts(found, at, further_max(from_)));
+    for (int at = 0; at < found.size() && at < page_rows_max; ++at)
+      listed.push_back(read_facts(found, at, further_max(from_)));
     refuse_repeated_ids(listed);
   });
   if (!readable) listed.clear();
