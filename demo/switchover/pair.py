@@ -109,17 +109,11 @@ class Stage:
         up = [name for name in self.pair if self.takes_writes(name)]
         return up[0] if len(up) == 1 else f"{len(up)} primaries"
 
-    def rejoin(self):
-        """The old primary comes back as the standby of the new one."""
-        up = []
-
-        def ended():
-            up[:] = [name for name in self.pair if self.takes_writes(name)]
-            return len(up) == 1
-
-        self.wait_for("the end of the switchover", ended)
-        new = up[0]
+    def rejoin(self, new):
+        """Once `new` is the primary, the old one comes back as its standby. Right after the call the old
+        one may still be up, so it is not enough that some server takes writes."""
         old = next(name for name in self.pair if name != new)
+        self.wait_for("the end of the switchover", lambda: self.primary() == new)
         (Path(self.pair[old]["data"]) / "standby.signal").touch()
         self.throwaway("restart", self.dir / old)
         self.wait_for("the standby", lambda: self.ask(
