@@ -202,6 +202,8 @@ CREATE TABLE ql3.dispatch_confirmations (
   protocol smallint NOT NULL DEFAULT 1,
   CONSTRAINT dispatch_confirmations_pkey PRIMARY KEY (confirmation)
 );
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ql3.dispatch_confirmations
+  FOR EACH STATEMENT EXECUTE FUNCTION ql3.ql3_refuse_change();
 COMMENT ON TABLE ql3.dispatch_confirmations IS 'append-only: what an operator asserted about the gap behind a promotion or restore';
 
 CREATE TABLE ql3.dispatch_halts (

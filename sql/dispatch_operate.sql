@@ -73,6 +73,14 @@ SELECT action, count(*), bool_and(actor = session_user AND role_set = current_us
 WHERE event_id > (SELECT event_id FROM seen) GROUP BY 1 ORDER BY 1;
 SELECT e.kind, e.reason, e.before, e.after FROM ql3.audit_events AS e, ql3_dispatch_observe('o', 'c') AS c WHERE e.action = 'override' AND e.id = c.attempt::text;
 
+SELECT action, id = (SELECT attempt::text FROM ql3_dispatch_observe('o', 'found')) AS of_it FROM ql3.audit_events WHERE action = 'record' AND after ->> 'state' = 'succeeded';
+SELECT count(*) FROM ql3.audit_events AS e JOIN ql3.dispatch_halts AS h ON e.id = h.halt::text WHERE event_id > (SELECT event_id FROM seen);
+SELECT after - 'system_identifier' - 'timeline', after ->> 'timeline' = timeline::text FROM ql3.audit_events, ql3_live_lineage() WHERE action = 'confirm_promotion' AND reason = 'for the test';
+-- A confirmation is append-only.
+UPDATE ql3.dispatch_confirmations SET method = 'drained';
+DELETE FROM ql3.dispatch_confirmations;
+TRUNCATE ql3.dispatch_confirmations;
+
 -- Rights: the runtime dispatches, the observer looks, the operator decides; nobody else calls anything.
 CREATE ROLE t_operate_runtime; CREATE ROLE t_operate_observer; CREATE ROLE t_operate_operator; CREATE ROLE t_operate_nobody;
 SELECT FROM ql3_grant('t_operate_runtime', 'runtime');

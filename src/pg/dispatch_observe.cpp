@@ -5,10 +5,6 @@
 #include "result_set.hpp"
 #include "session.hpp"
 
-extern "C" {
-#include "utils/fmgrprotos.h"
-}
-
 namespace ql3::pg {
 
 namespace {
@@ -73,12 +69,6 @@ std::string_view state_json(dispatch_state st) {
   return keep_text(text.view());
 }
 
-std::string_view attempt_text(const uuid_value& attempt) {
-  Datum const value = uuid_datum(attempt);
-  return call(
-      [&] { return std::string_view(DatumGetCString(DirectFunctionCall1(uuid_out, value))); });
-}
-
 Datum dispatch_override(FunctionCallInfo fcinfo) {
   require_writable("ql3_dispatch_override");
   arguments const given(fcinfo);
@@ -103,7 +93,7 @@ Datum dispatch_override(FunctionCallInfo fcinfo) {
     if (!row->concluded_at) row->concluded_at = clock_now();
     row->detail = reason;
     update_attempt(*row);
-    audit({"override", dispatch_kind, attempt_text(attempt), reason, state_json(*expected),
+    audit({"override", dispatch_kind, uuid_text(attempt), reason, state_json(*expected),
            state_json(state_of(row->facts))});
     return true;
   });
@@ -140,7 +130,8 @@ Datum dispatch_record(FunctionCallInfo fcinfo) {
     found.facts.overridden = value;
     found.detail = reason;
     insert_attempt(found);
-    audit({"record", dispatch_kind, {}, reason, {}, state_json(state_of(found.facts))});
+    std::optional<attempt_row> const recorded_row = attempt_of_token(name, nobody.digest);
+    audit({"record", dispatch_kind, uuid_text(recorded_row->attempt), reason, {}, state_json(state_of(found.facts))});
     return true;
   });
   return text_datum(std::string_view(recorded ? "recorded" : "concluded"));

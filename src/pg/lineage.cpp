@@ -6,6 +6,10 @@
 #include "session.hpp"
 #include "try_lock.hpp"
 
+extern "C" {
+#include "utils/fmgrprotos.h"
+}
+
 namespace ql3::pg {
 
 namespace {
@@ -114,7 +118,10 @@ Datum confirm_promotion(FunctionCallInfo fcinfo) {
     uuid_value const row = ensure_lineage_row(live);
     instant const now = clock_now();
     insert_confirmation.write(params().add(uuid_datum(row)).text(method).text(reason).text(session_role()).time(now));
-    audit({"confirm_promotion", {}, {}, reason, {}, {}});
+    message_text<128> asserted;
+    asserted << "{\"system_identifier\": \"" << live.system_identifier << "\", \"timeline\": " << live.timeline
+             << ", \"method\": \"" << method << "\"}";
+    audit({"confirm_promotion", {}, {}, reason, {}, asserted.view()});
     return true;
   });
   return text_datum(std::string_view(confirmed ? "confirmed" : "stale"));
@@ -129,7 +136,7 @@ Datum halt_dispatch(FunctionCallInfo fcinfo) {
     force_synchronous_commit();
     wait_transaction_lock(lock_space::halt, 0);
     insert_halt.write(params().add(uuid_datum(halt)).text(reason).text(session_role()).time(clock_now()));
-    audit({"halt_dispatch", {}, {}, reason, {}, {}});
+    audit({"halt_dispatch", {}, uuid_text(halt), reason, {}, {}});
   });
   return uuid_datum(halt);
 }
@@ -144,7 +151,7 @@ Datum unhalt_dispatch(FunctionCallInfo fcinfo) {
     force_synchronous_commit();
     if (end_halt.write(params().add(uuid_datum(halt)).time(clock_now()).text(session_role()).text(reason)) == 0)
       return false;
-    audit({"unhalt_dispatch", {}, {}, reason, {}, {}});
+    audit({"unhalt_dispatch", {}, uuid_text(halt), reason, {}, {}});
     return true;
   });
   return text_datum(std::string_view(ended ? "confirmed" : "stale"));
@@ -170,6 +177,11 @@ uuid_value random_uuid() {
   uuid_value made;
   std::memcpy(made.bytes, random_token().bytes, sizeof made.bytes);
   return made;
+}
+
+std::string_view uuid_text(const uuid_value& value) {
+  Datum const datum = uuid_datum(value);
+  return call([&] { return std::string_view(DatumGetCString(DirectFunctionCall1(uuid_out, datum))); });
 }
 
 live_lineage read_live_lineage() {

@@ -15,6 +15,7 @@ struct uuid_value {
 uuid_value uuid_of(Datum value);
 Datum uuid_datum(const uuid_value& value);
 uuid_value random_uuid();
+std::string_view uuid_text(const uuid_value& value);
 
 struct live_lineage {
   std::string_view system_identifier;
