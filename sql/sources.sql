@@ -134,6 +134,16 @@ SELECT * FROM with_order('CREATE TEMP TABLE trap (x int)');
 SELECT give_all_back();
 SELECT * FROM with_order('SET transaction_read_only = off');
 SELECT give_all_back();
+-- It raises the SQLSTATE of a cancel or of a shutdown: its own error, not one of the session.
+SELECT * FROM with_order('DO $d$ BEGIN RAISE query_canceled; END $d$');
+SELECT give_all_back();
+SELECT * FROM with_order('DO $d$ BEGIN RAISE admin_shutdown; END $d$');
+SELECT give_all_back();
+-- It catches the cancel of the time limit: blind all the same.
+SET ql3.source_timeout = '50ms';
+SELECT * FROM with_order('DO $d$ BEGIN PERFORM pg_sleep(1); EXCEPTION WHEN query_canceled THEN NULL; END $d$');
+RESET ql3.source_timeout;
+SELECT give_all_back();
 -- Settings it changes are put back.
 SELECT * FROM with_order('SELECT set_config(''work_mem'', ''64kB'', false)');
 SHOW work_mem;

@@ -4,14 +4,19 @@ namespace ql3::pg {
 
 namespace {
 
-// Used when copying an error runs out of memory: nothing here is allocated. The SQLSTATE stays, so that a cancel
-// is still known as one (must_pass).
+// Where the server serves a cancel. An error with the same SQLSTATE from elsewhere is somebody's own: RAISE gives any
+// SQLSTATE, and so does another server that a foreign table reads.
+constexpr char serves_cancels[] = "ProcessInterrupts";
+
+// Used when copying an error runs out of memory: nothing here is allocated. The SQLSTATE stays, and a cancel is
+// still known as one (must_pass).
 ErrorData uncopied_error(int sqlerrcode) noexcept {
   ErrorData data{};
   data.elevel = ERROR;
   data.output_to_server = true;
   data.output_to_client = true;
   data.sqlerrcode = sqlerrcode;
+  if (sqlerrcode == ERRCODE_QUERY_CANCELED) data.funcname = serves_cancels;
   data.message = const_cast<char*>("out of memory while an error was reported");
   return data;
 }
@@ -70,16 +75,9 @@ void raise(const failure& slot) {
 }
 
 bool must_pass(const ErrorData* data) noexcept {
-  switch (data->sqlerrcode) {
-    case ERRCODE_QUERY_CANCELED:
-    case ERRCODE_ADMIN_SHUTDOWN:
-    case ERRCODE_CRASH_SHUTDOWN:
-    case ERRCODE_CANNOT_CONNECT_NOW:
-    case ERRCODE_DATABASE_DROPPED:
-      return true;
-    default:
-      return data->elevel > ERROR;
-  }
+  if (data->elevel > ERROR) return true;  // a shutdown, a dropped database: never a mere ERROR
+  return data->sqlerrcode == ERRCODE_QUERY_CANCELED && data->funcname != nullptr &&
+         std::strcmp(data->funcname, serves_cancels) == 0;
 }
 
 void warn(const char* sqlstate, std::string_view message, std::string_view hint) {

@@ -7,6 +7,8 @@ extern "C" {
 #include "storage/proc.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
 #if PG_VERSION_NUM >= 140000
 #include "utils/wait_event.h"
 #else
@@ -47,6 +49,15 @@ inline void reserve_settings(const char* prefix) {
   MarkGUCPrefixReserved(prefix);
 #else
   EmitWarningsOnPlaceholders(prefix);
+#endif
+}
+
+// Fires again and again where the server can: code that catches a cancel and goes on meets the next one.
+inline void enable_timeout_repeated(TimeoutId id, int milliseconds) {
+#if PG_VERSION_NUM >= 150000
+  enable_timeout_every(id, TimestampTzPlusMilliseconds(GetCurrentTimestamp(), milliseconds), milliseconds);
+#else
+  enable_timeout_after(id, milliseconds);
 #endif
 }
 

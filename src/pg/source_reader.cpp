@@ -71,6 +71,8 @@ void refuse_repeated_ids(const listed_rows& listed) {
   if (twice != ids.end()) refuse_twice(*twice);
 }
 
+blindness overdue() { return blind("57014", "reading it took longer than ql3.source_timeout"); }
+
 // While a source is read: code of the user runs, and what it calls must not read sources in turn. It would read itself
 // without end, and could remake the very plans that are running.
 class reading {
@@ -105,11 +107,12 @@ bool source_reader::as_owner(Body&& body) {
       body(plans_of(from_, found));
       limit.disarm();
     });
-    if (raised != nullptr) go_blind(blind(raised));
+    if (limit.ran_out()) go_blind(overdue());
+    else if (raised != nullptr) go_blind(blind(raised));
   } catch (const pg_error& cancelled) {
     // Our own limit looks like the user's cancel; a cancel, timeout or shutdown of the session passes.
     if (!limit.caused(cancelled.data)) throw;
-    go_blind(blind("57014", "reading it took longer than ql3.source_timeout"));
+    go_blind(overdue());
   } catch (const error& malformed) {
     go_blind(blind(malformed.sqlstate(), malformed.message()));
   }

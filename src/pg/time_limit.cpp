@@ -1,5 +1,7 @@
 #include "time_limit.hpp"
 
+#include "compat.hpp"
+
 #include <csignal>
 
 extern "C" {
@@ -33,7 +35,7 @@ time_limit::time_limit(int milliseconds) : armed_(milliseconds > 0) {
   call([&] {
     if (!registered) limit_id = RegisterTimeout(USER_TIMEOUT, on_timeout);
     registered = true;
-    enable_timeout_after(limit_id, milliseconds);
+    compat::enable_timeout_repeated(limit_id, milliseconds);
   });
 }
 
@@ -43,6 +45,8 @@ void time_limit::disarm() noexcept {
   disable_timeout(limit_id, false);
   if (has_fired != 0 && QueryCancelPending) QueryCancelPending = false;
 }
+
+bool time_limit::ran_out() const noexcept { return has_fired != 0; }
 
 bool time_limit::caused(const ErrorData* raised) const noexcept {
   // The same SQLSTATE also tells of statement_timeout; the server's own words tell them apart.

@@ -17,6 +17,8 @@ class time_limit {
 
   // Takes the limit away; a cancel of ours that was not served yet is taken back.
   void disarm() noexcept;
+  // Did it run out, whether its cancel was heeded or caught?
+  bool ran_out() const noexcept;
   // Is this error the cancel that the limit sent?
   bool caused(const ErrorData* raised) const noexcept;
 

@@ -20,6 +20,13 @@ struct way_to_fail {
   void (*run)();
 };
 
+// A cancel is known by the server's function that serves it.
+struct server {
+  static void ProcessInterrupts() {
+    ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED), errmsg("canceling statement due to user request")));
+  }
+};
+
 void raise_with_everything() {
   ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("raised in a leaf"),
                   errdetail("the detail"), errhint("the hint"), errcontext("the context"),
@@ -127,15 +134,13 @@ const way_to_fail ways[] = {
     {"cancel_uncopied",
      [] {
        with_exhausted_home([] {
-         ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED),
-                         errmsg("canceling statement due to user request")));
+         server::ProcessInterrupts();
        });
      }},
     {"cancel",
      [] {
        call([] {
-         ereport(ERROR, (errcode(ERRCODE_QUERY_CANCELED),
-                         errmsg("canceling statement due to user request")));
+         server::ProcessInterrupts();
        });
      }},
     {"huge_palloc", [] { call([] { (void)palloc(MaxAllocSize + Size{1}); }); }},

@@ -14,10 +14,18 @@ constinit bool fired = false;
 char sqlstate_to_raise[6] = "22012";
 constinit ExecutorStart_hook_type next_hook = nullptr;
 
+// A cancel is known by the server's function that serves it.
+struct server {
+  static void ProcessInterrupts(const char* code);
+};
+
 void count_down() {
   if (countdown == 0 || --countdown > 0) return;
   fired = true;
-  const char* const code = sqlstate_to_raise;
+  server::ProcessInterrupts(sqlstate_to_raise);
+}
+
+void server::ProcessInterrupts(const char* code) {
   ereport(ERROR, (errcode(MAKE_SQLSTATE(code[0], code[1], code[2], code[3], code[4])),
                   errmsg("an injected fault"), errdetail("the detail"), errhint("the hint")));
 }
