@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.hpp"
+#include "cli/hint.hpp"
 #include "cli/signals.hpp"
 #include "client/dispatch_pg_store.hpp"
 #include "client/dispatch_program.hpp"
@@ -88,14 +89,16 @@ void print(const DispatchCommand& options, const DispatchReport& report, int cod
   } else if (report.called && report.what && report.end != DispatchEnd::not_sent) {
     spdlog::error("{}, the program's outcome is {}{}: {}", to_text(report.end), what,
                   report.stored ? "" : " and is not stored", report.detail);
-  } else {
+  } else if (!report.detail.empty()) {
     spdlog::error("{}: {}", to_text(report.end), report.detail);
   }
   if (!report.error) return;
   spdlog::error("{}", report.error->what());
   const ServerText& server = report.error->server();
   if (!server.message.empty()) spdlog::error("server: {}", server.message);
-  if (!server.hint.empty()) spdlog::error("hint: {}", server.hint);
+  if (const std::string hint = hint_for(*report.error); !hint.empty()) {
+    spdlog::error("hint: {}", hint);
+  }
 }
 
 }  // namespace

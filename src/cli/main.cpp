@@ -3,6 +3,8 @@
 #include <exception>
 #include <functional>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -11,6 +13,7 @@
 #include "cli/commands.hpp"
 #include "cli/dispatch_command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/hint.hpp"
 #include "core/limits.hpp"
 
 namespace {
@@ -117,7 +120,7 @@ int report(const StoreError& error) {
   const ServerText& server = error.server();
   if (!server.message.empty()) spdlog::error("server: {}", server.message);
   if (!server.detail.empty()) spdlog::error("detail: {}", server.detail);
-  if (!server.hint.empty()) spdlog::error("hint: {}", server.hint);
+  if (const std::string hint = hint_for(error); !hint.empty()) spdlog::error("hint: {}", hint);
   return exit_code_of(error);
 }
 
@@ -155,6 +158,12 @@ int run_program(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    const std::vector<std::string> unknown = program.remaining();
+    if (program.get_subcommands().empty() && !unknown.empty() && unknown.front().front() != '-') {
+      std::fprintf(stderr, "There is no command \"%s\"\nRun with --help for more information.\n",
+                   unknown.front().c_str());
+      return usage;
+    }
     return program.exit(error) == 0 ? done : usage;
   }
   spdlog::set_level(spdlog::level::from_str(level));

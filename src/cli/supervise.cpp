@@ -14,6 +14,7 @@
 #include "cli/cell.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/hint.hpp"
 #include "cli/report_output.hpp"
 #include "cli/signals.hpp"
 #include "client/exec_probe.hpp"
@@ -81,8 +82,8 @@ int run_cell(Cell& cell, const Shutdown& shutdown, const Publish& publish) {
     // Of a refused argument or a missing piece only the server's own text says which.
     if (exit_code_of(error) != unreachable && !error.server().message.empty()) {
       spdlog::error("server: {}", error.server().message);
-      if (!error.server().hint.empty()) spdlog::error("hint: {}", error.server().hint);
     }
+    if (const std::string hint = hint_for(error); !hint.empty()) spdlog::error("hint: {}", hint);
     return exit_code_of(error);
   } catch (const std::exception& error) {
     spdlog::error("{}", error.what());

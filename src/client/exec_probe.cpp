@@ -50,6 +50,19 @@ std::string find_program(const std::string& program) {
   return {};
 }
 
+const char* why_not_found(const std::string& program) {
+  struct stat about {};
+  if (program.empty()) return "names no program";
+  if (program.find('/') == std::string::npos) {
+    return "is no executable program of PATH: name a file with its path, as in exec:./probe";
+  }
+  if (stat(program.c_str(), &about) != 0) {
+    return errno == EACCES ? "cannot be reached: a folder's permission is missing"
+                           : "does not exist";
+  }
+  return S_ISREG(about.st_mode) ? "is not executable for this user: chmod +x" : "is no file";
+}
+
 std::vector<std::string> clean_environment() {
   static constexpr std::string_view kept[] = {"PATH", "HOME", "USER",  "LOGNAME",
                                               "LANG", "TZ",   "TMPDIR"};
@@ -198,7 +211,7 @@ ExecProbe::ExecProbe(const std::string& program)
     : path_(find_program(program)), environment_(clean_environment()) {
   if (path_.empty()) {
     throw std::invalid_argument(
-        fmt::format("there is no program \"{}\" that may be run", program.substr(0, 200)));
+        fmt::format("probe \"{}\" {}", program.substr(0, 200), why_not_found(program)));
   }
 }
 

@@ -24,7 +24,7 @@ constexpr Entry entries[] = {
     {StoreCode::locked, "locked", true, "a lock was not got in time"},
     {StoreCode::conflict, "conflict", true, "a concurrent transaction was in the way"},
     {StoreCode::cancelled, "cancelled", true, "the statement was cancelled"},
-    {StoreCode::not_ready, "not_ready", false, "extension ql3 is not installed in this database"},
+    {StoreCode::not_ready, "not_ready", false, "the extension or an object does not exist"},
     {StoreCode::denied, "denied", false, "a right is missing"},
     {StoreCode::unknown_kind, "unknown_kind", false, "no source of this kind is attached"},
     {StoreCode::not_possible, "not_possible", false, "not possible in the present state"},
