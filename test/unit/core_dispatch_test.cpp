@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace ql3 {
@@ -364,13 +366,22 @@ struct item_model {
   int calls = 0;
   bool promoted = false;
 
-  std::string key() const {
-    std::string text = std::to_string(calls) + (promoted ? "p" : "");
-    for (const attempt& each : all)
-      text += std::string("|") + (each.claimed ? name_of(each.facts) : "none") +
-              (each.may_call ? "m" : "") + (each.called ? "c" : "") + (each.gave_up ? "g" : "") +
-              (each.used_id ? "u" : "");
-    return text;
+  // Everything, in 57 bits.
+  std::uint64_t key() const {
+    std::uint64_t bits = static_cast<std::uint64_t>(calls) << 1 | (promoted ? 1 : 0);
+    auto add = [&](unsigned value, int width) { bits = bits << width | value; };
+    auto add_fact = [&](const fact& value) {
+      add(value ? static_cast<unsigned>(*value) + 1 : 0, 3);
+    };
+    for (const attempt& each : all) {
+      for (const fact& value : {each.facts.writer, each.facts.judged, each.facts.overridden})
+        add_fact(value);
+      for (bool flag : {each.facts.released, each.facts.contradicted, each.facts.permitted,
+                        each.facts.own_lineage, each.claimed, each.may_call, each.called,
+                        each.gave_up, each.used_id})
+        add(flag ? 1 : 0, 1);
+    }
+    return bits;
   }
   int standing() const {
     int count = 0;
@@ -422,9 +433,10 @@ void next_steps(const item_model& now, Visit&& visit) {
         (void)settle_attempt(a.facts, outcome::not_sent, a.used_id && a.facts.permitted);
       });
     if (of.called)
-      for (outcome value : {outcome::succeeded, outcome::failed, outcome::unknown})
+      for (outcome value : {outcome::failed, outcome::unknown})
         step([&](item_model&, auto& a) { (void)settle_attempt(a.facts, value, false); });
-    for (outcome value : outcomes) {
+    // One definite outcome stands for both.
+    for (outcome value : {outcome::failed, outcome::unknown, outcome::not_sent}) {
       step([&](item_model&, auto& a) { (void)judge_attempt(a.facts, value, true); });
       step([&](item_model&, auto& a) { (void)override_attempt(a.facts, value); });
     }
@@ -438,7 +450,7 @@ void next_steps(const item_model& now, Visit&& visit) {
 }
 
 TEST(dispatch, one_item_is_called_at_most_once_under_any_messages) {
-  std::set<std::string> seen;
+  std::unordered_set<std::uint64_t> seen;
   std::deque<item_model> open{item_model{}};
   seen.insert(open.front().key());
   std::size_t with_call = 0;
