@@ -7,6 +7,7 @@
 #include "transition.hpp"
 
 extern "C" {
+#include "storage/lmgr.h"
 #include "utils/json.h"
 }
 
@@ -162,6 +163,9 @@ Datum attach_source(FunctionCallInfo fcinfo) {
   if (!given.is_null(arg_max_hold)) max_hold = check_max_hold(given.length(arg_max_hold, "max_hold"));
   bool const allow_slow = given.boolean(arg_allow_slow, "allow_slow");
 
+  check_relation(relation, name_of_relation(relation));
+  // Who drops or renames it waits from here on; asked again, because that may just have happened.
+  call([&] { LockRelationOid(relation, AccessShareLock); });
   named_object const named = name_of_relation(relation);
   check_relation(relation, named);
   check_source_columns(relation);
