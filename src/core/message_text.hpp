@@ -20,16 +20,20 @@ struct quoted {
 
 inline constexpr std::size_t quoted_max = 64;
 
-// True for anything the server would read as a uuid: 32 hexadecimal digits, and besides them only
-// hyphens and braces.
-constexpr bool looks_like_uuid(std::string_view value) noexcept {
+constexpr bool is_hex_digit(char c) noexcept {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+// A uuid in any form that the server reads, anywhere in the value: exactly 32 hex digits with
+// nothing but hyphens between them.
+constexpr bool contains_uuid(std::string_view value) noexcept {
   std::size_t digits = 0;
   for (const char c : value) {
-    const bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-    if (hex) {
+    if (is_hex_digit(c)) {
       ++digits;
-    } else if (c != '-' && c != '{' && c != '}') {
-      return false;
+    } else if (c != '-') {
+      if (digits == 32) return true;
+      digits = 0;
     }
   }
   return digits == 32;
@@ -77,7 +81,7 @@ class message_text {
   // message can be sent in any client encoding. A uuid is not shown: it may be a token that came in
   // the wrong place.
   constexpr message_text& operator<<(quoted piece) noexcept {
-    if (looks_like_uuid(piece.value)) return *this << "(a uuid, not shown)";
+    if (contains_uuid(piece.value)) return *this << "(a uuid, not shown)";
     const std::string_view kept = cut_text(piece.value, quoted_max);
     *this << "\"";
     for (std::size_t at = 0; at < kept.size();) {

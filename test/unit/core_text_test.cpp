@@ -193,7 +193,8 @@ TEST(Quoted, hides_control_characters_and_broken_bytes) {
 TEST(Quoted, never_shows_a_uuid_that_came_in_the_wrong_place) {
   for (const char* uuid :
        {"6f1c9f0a-3c1e-4b52-9d0e-0a1b2c3d4e5f", "6F1C9F0A-3C1E-4B52-9D0E-0A1B2C3D4E5F",
-        "{6f1c9f0a-3c1e-4b52-9d0e-0a1b2c3d4e5f}", "6f1c9f0a3c1e4b529d0e0a1b2c3d4e5f"}) {
+        "{6f1c9f0a-3c1e-4b52-9d0e-0a1b2c3d4e5f}", "6f1c9f0a3c1e4b529d0e0a1b2c3d4e5f",
+        "6f1c9f0a-3c1e-4b52-9d0e-0a1b2c3d4e5f ", "token=6f1c9f0a-3c1e-4b52-9d0e-0a1b2c3d4e5f;x"}) {
     message_text<200> text;
     text << quoted{uuid};
     EXPECT_EQ(text.view(), "(a uuid, not shown)");
