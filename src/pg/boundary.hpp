@@ -115,32 +115,57 @@ Datum enter(FunctionCallInfo fcinfo, Body body) {
 // True for errors that must never be absorbed: the user's cancel, timeouts of the session, shutdown.
 bool must_pass(const ErrorData* data) noexcept;
 
+// The internal subtransaction of discard() and keep_if(). Whichever way it ends, the caller stands again in the memory
+// context and under the resource owner in which it began. No destructor: only those two know how it must end.
+class subtransaction {
+ public:
+  subtransaction() : context_(CurrentMemoryContext), owner_(CurrentResourceOwner) {
+    call([this] {
+      BeginInternalSubTransaction(nullptr);
+      MemoryContextSwitchTo(context_);
+    });
+  }
+  subtransaction(const subtransaction&) = delete;
+  subtransaction& operator=(const subtransaction&) = delete;
+  void keep() {
+    call([this] {
+      ReleaseCurrentSubTransaction();
+      return_to_caller();
+    });
+  }
+  void roll_back() {
+    call([this] {
+      RollbackAndReleaseCurrentSubTransaction();
+      return_to_caller();
+    });
+  }
+
+ private:
+  void return_to_caller() noexcept {
+    MemoryContextSwitchTo(context_);
+    CurrentResourceOwner = owner_;
+  }
+
+  MemoryContext context_;
+  ResourceOwner owner_;
+};
+
 // Runs `body` in an internal subtransaction that is always rolled back, and answers the server error it raised, or
 // nullptr. A cancel or shutdown is re-thrown, as is every C++ exception; the subtransaction is rolled back first.
 // `body` must copy what it needs into the context that was current at the call: nothing else survives.
 template <class Body>
 ErrorData* discard(Body&& body) {
-  MemoryContext const context = CurrentMemoryContext;
-  ResourceOwner const owner = CurrentResourceOwner;
-  call([=] {
-    BeginInternalSubTransaction(nullptr);
-    MemoryContextSwitchTo(context);
-  });
-  auto roll_back = [=] {
-    RollbackAndReleaseCurrentSubTransaction();
-    MemoryContextSwitchTo(context);
-    CurrentResourceOwner = owner;
-  };
+  subtransaction inner;
   ErrorData* raised = nullptr;
   try {
     body();
   } catch (const pg_error& thrown) {
     raised = thrown.data;
   } catch (...) {
-    call(roll_back);
+    inner.roll_back();
     throw;
   }
-  call(roll_back);
+  inner.roll_back();
   if (raised != nullptr && must_pass(raised)) throw pg_error{raised};
   return raised;
 }
@@ -149,32 +174,18 @@ ErrorData* discard(Body&& body) {
 // An error rolls back and goes on to the caller.
 template <class Body>
 void keep_if(Body&& body) {
-  MemoryContext const context = CurrentMemoryContext;
-  ResourceOwner const owner = CurrentResourceOwner;
-  call([=] {
-    BeginInternalSubTransaction(nullptr);
-    MemoryContextSwitchTo(context);
-  });
-  auto roll_back = [=] {
-    RollbackAndReleaseCurrentSubTransaction();
-    MemoryContextSwitchTo(context);
-    CurrentResourceOwner = owner;
-  };
+  subtransaction inner;
   try {
     if (body()) {
-      call([=] {
-        ReleaseCurrentSubTransaction();
-        MemoryContextSwitchTo(context);
-        CurrentResourceOwner = owner;
-      });
+      inner.keep();
       return;
     }
   } catch (...) {
     // Also when the release itself failed: the caller must not be left one level too deep.
-    call(roll_back);
+    inner.roll_back();
     throw;
   }
-  call(roll_back);
+  inner.roll_back();
 }
 
 inline void check_for_interrupts() {

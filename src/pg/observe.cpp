@@ -50,6 +50,20 @@ void add_blind(result_set& result, const source_reader& reader) {
       .null().null().null().null().boolean(false).boolean(false).text(detail).into(result);
 }
 
+// state, owner, version, expires_at, next_claim_at, failure_count: of its control row, or of a target never claimed.
+void add_state(result_row& row, const std::optional<locked_control>& known) {
+  if (!known) {
+    row.text(to_text(state::available)).null().number(0).null().null().number32(0);
+    return;
+  }
+  row.text(to_text(known->control.st)).text(known->owner).number(known->control.version);
+  if (known->control.has_expires) row.time(known->control.expires_at);
+  else row.null();
+  if (known->control.has_next) row.time(known->control.next_claim_at);
+  else row.null();
+  row.number32(known->control.failure_count);
+}
+
 void add_target(result_set& result, const source& from, const facts& now, bool has_more) {
   std::optional<locked_control> const known = read_control(from.kind, now.id);
   bool const changed = known && !known->is_incident_of(now);
@@ -57,16 +71,7 @@ void add_target(result_set& result, const source& from, const facts& now, bool h
   result_row row;
   row.text(from.kind).text(now.id).text(now.run_id).text(now.status).time(now.created_at).time(now.lost_at)
       .time(statement_time());
-  if (known) {
-    row.text(to_text(known->control.st)).text(known->owner).number(known->control.version);
-    if (known->control.has_expires) row.time(known->control.expires_at);
-    else row.null();
-    if (known->control.has_next) row.time(known->control.next_claim_at);
-    else row.null();
-    row.number32(known->control.failure_count);
-  } else {
-    row.text(to_text(state::available)).null().number(0).null().null().number32(0);
-  }
+  add_state(row, known);
   row.json(now.further).boolean(claimable).boolean(has_more);
   row.text(known ? known->detail : std::optional<std::string_view>{});
   row.into(result);
@@ -110,22 +115,14 @@ Datum observe_one(FunctionCallInfo fcinfo) {
       else listed = wanted.listed;
     }
     if (!known && !listed.value_or(false)) return;
+    bool const held = known && with && known->control.st == state::claimed &&
+                      same_digest(known->token_digest, with->digest) &&
+                      claim_is_valid(clock_now(), known->control.expires_at);
     result_row row;
-    if (known) {
-      bool const held = with && known->control.st == state::claimed && same_digest(known->token_digest, with->digest) &&
-                        claim_is_valid(clock_now(), known->control.expires_at);
-      row.text(to_text(known->control.st)).text(known->owner).number(known->control.version);
-      if (known->control.has_expires) row.time(known->control.expires_at);
-      else row.null();
-      if (known->control.has_next) row.time(known->control.next_claim_at);
-      else row.null();
-      row.number32(known->control.failure_count);
-      if (listed) row.boolean(*listed);
-      else row.null();
-      row.boolean(held);
-    } else {
-      row.text(to_text(state::available)).null().number(0).null().null().number32(0).boolean(true).boolean(false);
-    }
+    add_state(row, known);
+    if (listed) row.boolean(*listed);
+    else row.null();
+    row.boolean(held);
     row.into(result);
   });
   return Datum(0);
