@@ -143,7 +143,7 @@ UPDATE jobs SET memo = repeat('x', 8192 - length('{"memo": ""}')) WHERE id = 'l'
 UPDATE jobs SET memo = repeat('x', 8193 - length('{"memo": ""}')) WHERE id = 'm';
 SELECT id, octet_length(source::text) FROM ql3_claim('A', 2, '5 min', tok(14)) WHERE id IN ('l', 'm');
 
--- Isolation and read-only: refused with the reason, never an empty page (promise 10, field case 5).
+-- Isolation and read-only: refused with the reason, never an empty page (promise 10).
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT FROM ql3_claim('A');
 ROLLBACK;
@@ -177,7 +177,7 @@ ROLLBACK TO s;
 SELECT code($$SELECT ql3_settle('claim', 'n', 'A', tok(16), 1, 'resolved')$$);
 COMMIT;
 SELECT ql3_settle('claim', 'n', 'A', tok(16), 1, 'retry', '5 min');
--- Expiry is seen within one statement: the clock decides, not the statement's time (field case 22).
+-- Expiry is seen within one statement: the clock decides, not the statement's time.
 SELECT FROM list('loop');
 CREATE TABLE looped (id text, version bigint);
 DO $$

@@ -20,7 +20,7 @@ WHERE to_jsonb(c)::text LIKE '%"control-core"%'
   AND to_jsonb(c)::text LIKE '%"cluster_recovery_claim": 1%'
   AND to_jsonb(c)::text ~ ': 7[,}]';
 
--- The names of DESIGN section 4, each exactly once: an overload would make an untyped call ambiguous.
+-- The names of the interface, each exactly once: an overload would make an untyped call ambiguous.
 SELECT f FROM unnest('{ql3_attach_source,ql3_detach_source,ql3_claim,ql3_renew,ql3_renew_page,
 ql3_settle,ql3_settle_page,ql3_give_back,ql3_conclude,ql3_require_fence,ql3_observe,ql3_observe_one,
 ql3_release,ql3_park,ql3_grant,ql3_revoke}'::text[]) AS f

@@ -1,4 +1,4 @@
--- Exactly the page asked for under any statistics and planner setting (promise 1, field case 1).
+-- Exactly the page asked for under any statistics and planner setting (promise 1).
 \pset format unaligned
 \pset tuples_only on
 \pset null (null)

@@ -60,7 +60,7 @@ SELECT id, state, owner, version, failure_count FROM control;
 -- The claim's own repeat shows the renewed lease.
 SELECT id, expires_at = :'long' FROM ql3_claim('A', 1, '30 s', tok(1));
 
--- Every stale mix is fenced and leaves the lease as it was, to the microsecond (field case 14).
+-- Every stale mix is fenced and leaves the lease as it was, to the microsecond.
 SELECT code(q), q FROM (VALUES
   ($q$SELECT ql3_renew('renew', 'a', 'B', tok(1), 1, '5 min')$q$),
   ($q$SELECT ql3_renew('renew', 'a', 'a', tok(1), 1, '5 min')$q$),

@@ -191,7 +191,7 @@ SELECT id FROM ql3_claim('A', 16, '5 min', '00000000-0000-4000-8000-00000000a004
 RESET ROLE;
 ALTER TABLE jobs DISABLE ROW LEVEL SECURITY;
 
--- A caller's own path, temporary tables and look-alikes are never met (field case 53).
+-- A caller's own path, temporary tables and look-alikes are never met.
 SET ROLE regress_ql3_runtime;
 CREATE TEMP TABLE run_recovery_controls (LIKE pg_class);
 CREATE TEMP TABLE recovery_sources (kind text);

@@ -180,7 +180,7 @@ SELECT id, octet_length(note) FROM ql3.judgements WHERE kind = 'settle' AND id L
 SELECT ql3_settle('settle', 'n3', 'A', tok(17), 1, 'manual', note => repeat('€', 100000));
 SELECT FROM ql3_detach_source('settle');
 
--- max_failures: retries, expiries and resolved-but-listed count; the last one parks (field case 19).
+-- max_failures: retries, expiries and resolved-but-listed count; the last one parks.
 CREATE TABLE few (kind text, id text, run_id text, status text, created_at timestamptz, lost_at timestamptz);
 CREATE INDEX ON few (lost_at, id);
 INSERT INTO few SELECT 'few', i, i, 's', '2026-01-01', '2026-01-01' FROM unnest('{w,x,y}'::text[]) AS i;

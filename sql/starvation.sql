@@ -1,4 +1,4 @@
--- Any number of parked, held and waiting targets in front never hide a claimable one (promise 6, field case 6).
+-- Any number of parked, held and waiting targets in front never hide a claimable one (promise 6).
 \pset format unaligned
 \pset tuples_only on
 \pset null (null)

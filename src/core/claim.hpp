@@ -58,7 +58,7 @@ enum class claimability : unsigned char { claimable, held, waiting, parked };
 //
 // A waiting time is bounded: retry and resolved are claimable at their time, and when it lies more
 // than 5 minutes ahead (the clock stepped back). Resolved speaks about one incident: it is
-// claimable at once when the facts changed; retry waits its time all the same (DESIGN promise 5). A
+// claimable at once when the facts changed; retry waits its time all the same (promise 5). A
 // row without the time its state needs waits for nothing. Manual stays parked whatever the facts,
 // and so does a state this library does not know.
 constexpr claimability judge(const control_view& control, instant clock,

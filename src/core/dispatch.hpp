@@ -1,4 +1,4 @@
-// What is true of an attempt, and what a message may change (DESIGN promises 13 and 14). Pure: the
+// What is true of an attempt, and what a message may change (promises 13 and 14). Pure: the
 // caller holds the item's lock and hands in what it read under it.
 #pragma once
 

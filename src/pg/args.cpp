@@ -132,7 +132,7 @@ interval_parts parts_of(Datum value) {
 }
 
 void digest_of(const void* bytes, std::size_t size, unsigned char (&digest)[digest_size]) {
-  // Through the SQL-callable function: the one way that is the same on every supported major (SERVER_FACTS 25).
+  // Through the SQL-callable function: the one way that is the same on every supported major.
   Datum const input = bytea_datum(static_cast<const unsigned char*>(bytes), size);
   Datum const hashed = call([&] { return DirectFunctionCall1(sha256_bytea, input); });
   std::memcpy(digest, VARDATA_ANY(DatumGetPointer(hashed)), digest_size);

@@ -1,5 +1,5 @@
 // Reading the arguments of a call. Every reader refuses NULL (22004) unless its name says maybe_, and checks the
-// limits of DESIGN section 4 through the core; nothing is clamped, nothing is cut.
+// documented limits through the core; nothing is clamped, nothing is cut.
 #pragma once
 
 #include "spi.hpp"

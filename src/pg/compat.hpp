@@ -1,4 +1,4 @@
-// The only place with version tests on server functions (DESIGN section 8).
+// The only place with version tests on server functions.
 #pragma once
 
 #include "server.hpp"

@@ -1,6 +1,6 @@
 // Looking at a target's control row without a lock and without waiting, also when another transaction is just
 // inserting it: a unique-index look-up with a dirty snapshot. (An INSERT ... ON CONFLICT would wait for that other
-// transaction, SERVER_FACTS 9.)
+// transaction.)
 #pragma once
 
 #include "spi.hpp"

@@ -10,7 +10,7 @@ namespace {
   "observed_at, due_at"                                                                                         \
   "  FROM ql3.run_recovery_controls"
 
-// NO KEY: a foreign key's share lock on the row does not hide it (SERVER_FACTS 14).
+// NO KEY: a foreign key's share lock on the row does not hide it.
 constinit statement lock_free_row{
     QL3_CONTROL_COLUMNS " WHERE kind = $1 AND id = $2 FOR NO KEY UPDATE SKIP LOCKED", TEXTOID, TEXTOID};
 constinit statement lock_row{QL3_CONTROL_COLUMNS " WHERE kind = $1 AND id = $2 FOR NO KEY UPDATE", TEXTOID, TEXTOID};

@@ -1,5 +1,5 @@
 // The statements on ql3.run_recovery_controls: one key per execution, equality on every key column, no due column in
-// a by-key statement (SERVER_FACTS 10).
+// a by-key statement.
 #pragma once
 
 #include "args.hpp"

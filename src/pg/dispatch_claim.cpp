@@ -34,7 +34,7 @@ bool is_own(const attempt_row& row, const dispatch_request& request) {
 
 std::string_view kept_view(const message_text<512>& text) { return keep_text(text.view()); }
 
-// The verdicts in the order of DESIGN section 4; the first that holds is the answer. REQUIRES: the
+// The verdicts in the documented order; the first that holds is the answer. REQUIRES: the
 // item's lock.
 claim_verdict claim_item(const dispatch_request& request) {
   std::optional<attempt_row> const own = attempt_of_token(request.name, request.with.digest);

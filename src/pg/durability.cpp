@@ -50,8 +50,7 @@ void force_synchronous_commit() {
 }
 
 void before_commit() {
-  // At the last moment: a SET LOCAL of the caller after our call would undo an earlier one
-  // (SERVER_FACTS 5).
+  // At the last moment: a SET LOCAL of the caller after our call would undo an earlier one.
   if (forced) raise_synchronous_commit(GUC_ACTION_LOCAL);
 }
 
@@ -68,7 +67,7 @@ bool standbys_have_all() {
     XLogFlush(position);
     TimestampTz const end = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), LockTimeout);
     // Not SyncRepWaitForLSN: it waits without a limit, and a cancel ends it early with a mere
-    // warning (SERVER_FACTS 3). The confirmed position is what counts.
+    // warning. The confirmed position is what counts.
     for (;;) {
       LWLockAcquire(SyncRepLock, LW_SHARED);
       bool const proven = WalSndCtl->lsn[SYNC_REP_WAIT_FLUSH] >= position;

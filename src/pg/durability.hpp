@@ -1,4 +1,4 @@
-// Making sure that a commit, and what it stands on, survives (DESIGN promise 12).
+// Making sure that a commit, and what it stands on, survives (promise 12).
 #pragma once
 
 #include "boundary.hpp"

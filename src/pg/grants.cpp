@@ -1,4 +1,4 @@
-// ql3_grant and ql3_revoke: the rights of a profile, and the record of who has which (DESIGN section 7).
+// ql3_grant and ql3_revoke: the rights of a profile, and the record of who has which.
 #include "args.hpp"
 #include "compat.hpp"
 #include "session.hpp"

@@ -1,4 +1,4 @@
-// Which history of the database is live, and whether dispatch is halted (DESIGN promise 15).
+// Which history of the database is live, and whether dispatch is halted (promise 15).
 #pragma once
 
 #include "args.hpp"

@@ -1,4 +1,4 @@
-// ql3.recovery_pages: one row per page handed out. It makes the repeat of a claim harmless (DESIGN promise 4) and
+// ql3.recovery_pages: one row per page handed out. It makes the repeat of a claim harmless (promise 4) and
 // remembers where discovery stood, for the first claim after a restart.
 #pragma once
 

@@ -6,7 +6,7 @@
 namespace ql3::pg {
 
 // Connects to SPI and pins, for the length of the call, the settings under which our plans are made: no caller's
-// planner switch may change the shape of a plan, and no lock wait exceeds 1 s (DESIGN promise 8).
+// planner switch may change the shape of a plan, and no lock wait exceeds 1 s (promise 8).
 // On an error the (sub)transaction's abort undoes both; so the destructor acts only when the body ended well.
 class session {
  public:

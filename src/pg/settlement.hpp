@@ -1,4 +1,4 @@
-// How a claim ends (DESIGN promises 3 and 5): what is written depends on what the source says of the target now.
+// How a claim ends (promises 3 and 5): what is written depends on what the source says of the target now.
 #pragma once
 
 #include "fenced_claim.hpp"

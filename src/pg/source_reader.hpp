@@ -16,7 +16,7 @@ struct facts {
   instant lost_at;
   std::optional<std::string_view> further;  // JSON text of the further columns; absent when over the limit
 
-  // The facts that make an incident (DESIGN promise 3).
+  // The facts that make an incident (promise 3).
   bool same_incident(std::string_view other_run, const std::optional<std::string_view>& other_status,
                      instant other_lost_at) const noexcept {
     return run_id == other_run && status == other_status && lost_at == other_lost_at;

@@ -1,5 +1,5 @@
 // Is a call a statement of its own? Permission is answered before its own commit; only a statement that commits by
-// itself, at once, can make the answer mean something (SERVER_FACTS 1).
+// itself, at once, can make the answer mean something.
 #pragma once
 
 #include "boundary.hpp"

@@ -1,5 +1,5 @@
 // Calling the user's transition: as the owner of the source's relation, under a security-restricted operation, with
-// deferred constraints made immediate first (SERVER_FACTS 16).
+// deferred constraints made immediate first.
 #pragma once
 
 #include "session.hpp"

@@ -1,4 +1,4 @@
-// What is true of an attempt, against DESIGN promises 13 and 14: every combination of facts, and
+// What is true of an attempt, against promises 13 and 14: every combination of facts, and
 // everything that can be reached from a claim by any messages in any order, delayed and repeated
 // ones included.
 #include "core/dispatch.hpp"
