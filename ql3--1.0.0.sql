@@ -91,6 +91,8 @@ COMMENT ON COLUMN ql3.run_recovery_controls.ended_digest IS 'digest of the call 
 
 -- The one index that selection needs: claimable states by due time, and expiry of claims.
 CREATE INDEX run_recovery_controls_due_idx ON ql3.run_recovery_controls (kind, due_at) WHERE due_at IS NOT NULL;
+-- For people: what is parked. Written when a target is parked or released, and at no other time.
+CREATE INDEX run_recovery_controls_parked_idx ON ql3.run_recovery_controls (kind, id) WHERE state = 'manual';
 
 CREATE TABLE ql3.recovery_pages (
   token_digest bytea NOT NULL CHECK (octet_length(token_digest) = 32),
@@ -151,6 +153,7 @@ CREATE TABLE ql3.audit_events (
   CONSTRAINT audit_events_pkey PRIMARY KEY (event_id)
 );
 COMMENT ON TABLE ql3.audit_events IS 'acts of operators: append-only, each chained to the one before by digest';
+CREATE INDEX audit_events_target_idx ON ql3.audit_events (kind, id, event_id);
 
 CREATE FUNCTION ql3.ql3_refuse_change()
   RETURNS trigger LANGUAGE c VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -242,6 +245,11 @@ CREATE TABLE ql3.dispatches (
   override_outcome text COLLATE "C",
   concluded_at timestamptz,
   contradicted boolean NOT NULL DEFAULT false,
+  disagrees boolean NOT NULL GENERATED ALWAYS AS (contradicted
+    OR coalesce(writer_outcome = 'not_sent' AND (judged_outcome = 'unknown' OR override_outcome = 'unknown'), false)
+    OR coalesce(nullif(writer_outcome, 'unknown') <> nullif(judged_outcome, 'unknown'), false)
+    OR coalesce(nullif(writer_outcome, 'unknown') <> nullif(override_outcome, 'unknown'), false)
+    OR coalesce(nullif(judged_outcome, 'unknown') <> nullif(override_outcome, 'unknown'), false)) STORED,
   detail text,
   protocol smallint NOT NULL DEFAULT 1,
   CONSTRAINT dispatches_pkey PRIMARY KEY (attempt),
@@ -264,9 +272,13 @@ CREATE TABLE ql3.dispatches (
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE ql3.dispatches IS 'one row per attempt: one token''s try at one (request, item); released ones stay';
 COMMENT ON COLUMN ql3.dispatches.observe_after IS 'microseconds';
+COMMENT ON COLUMN ql3.dispatches.disagrees IS 'the facts cannot all be true';
 COMMENT ON COLUMN ql3.dispatches.contradicted IS 'a released token said later that it had called';
 CREATE INDEX dispatches_unreleased_idx ON ql3.dispatches (request_uid, item) WHERE state <> 'released';
 CREATE INDEX dispatches_observe_idx ON ql3.dispatches (observe_at, attempt) WHERE state = 'claimed';
+-- What somebody has to look at: undecided, disagreeing, or perhaps a second attempt that stands for its item.
+CREATE INDEX dispatches_attention_idx ON ql3.dispatches (request_uid, item, attempt_no)
+  WHERE state = 'unknown' OR disagrees OR (attempt_no > 1 AND state <> 'released');
 
 -- The lineage that this server writes now. NULL on a standby, which writes none.
 CREATE TYPE ql3.lineage AS (system_identifier text, timeline bigint, database oid, installation uuid);
@@ -298,6 +310,148 @@ INSERT INTO ql3.recovery_sources (kind, attached, generation, relation_schema, r
   SELECT 'dispatch', true, (('x' || substr(md5(installation::text), 1, 15))::bit(60)::bigint) | 1, 'ql3', 'dispatch_candidates', pg_get_userbyid(c.relowner), 3600000000, statement_timestamp(), true
     FROM pg_class AS c, ql3.installation WHERE c.oid = 'ql3.dispatch_candidates'::regclass;
 
+-- Views -----------------------------------------------------------------------------------------------------------
+
+-- What people on call look at. A view reads as its owner; who may read it is in ql3_grant. Work is bounded where a table
+-- can grow without bound: by index, and up to a stated number of rows. No token and no digest of one is in any.
+
+-- One target is counted once: what is due by its due time, what is parked by its own index.
+CREATE VIEW ql3.backlog AS
+  SELECT s.kind, s.attached, c.state, count(*) FILTER (WHERE c.nth <= 10000) AS targets,
+         min(c.lost_at) AS oldest_lost_at,
+         CASE WHEN isfinite(min(c.lost_at)) THEN statement_timestamp() - min(c.lost_at) END AS oldest_age,
+         min(c.due_at) AS due_since, max(c.failure_count) AS most_failures, bool_or(c.nth > 10000) AS more
+    FROM ql3.recovery_sources AS s
+   CROSS JOIN LATERAL (
+     SELECT d.*, row_number() OVER () AS nth FROM (
+       SELECT CASE WHEN r.state = 'claimed' AND NOT (r.expires_at > statement_timestamp()
+                     AND r.expires_at <= statement_timestamp() + interval '5 min') THEN 'expired' ELSE r.state END AS state,
+              r.lost_at, r.due_at, r.failure_count
+         FROM ql3.run_recovery_controls AS r
+        WHERE r.kind = s.kind AND r.due_at IS NOT NULL ORDER BY r.due_at LIMIT 10001) AS d
+     UNION ALL
+     SELECT p.*, row_number() OVER () FROM (
+       SELECT r.state, r.lost_at, r.due_at, r.failure_count FROM ql3.run_recovery_controls AS r
+        WHERE r.kind = s.kind AND r.state = 'manual' LIMIT 10001) AS p) AS c
+   GROUP BY s.kind, s.attached, c.state;
+COMMENT ON VIEW ql3.backlog IS
+  'known targets by kind and state, with the age of the oldest; expired = claimed by an owner that vanished; at most 10,000 due and 10,000 parked ones of a kind are counted (more says that there are more). What no claim has met yet is in ql3_observe';
+
+-- A renewal leaves the due time at most 5 minutes behind, so live claims are found by it.
+CREATE VIEW ql3.claims AS
+  SELECT r.kind, r.id, r.owner, r.version, r.run_id, r.status, r.lost_at, r.claimed_at, r.expires_at,
+         r.expires_at - statement_timestamp() AS lease_left, statement_timestamp() - r.claimed_at AS held_for,
+         r.failure_count
+    FROM ql3.recovery_sources AS s
+    JOIN ql3.run_recovery_controls AS r ON r.kind = s.kind AND r.due_at > statement_timestamp() - interval '5 min'
+   WHERE r.state = 'claimed';
+COMMENT ON VIEW ql3.claims IS
+  'who judges what now, and claims that ran out in the last 2 minutes at least; older ones are state expired in ql3.backlog';
+
+CREATE VIEW ql3.parked AS
+  SELECT r.kind, r.id, r.version, r.run_id, r.status, r.lost_at, r.failure_count, r.detail AS reason,
+         greatest((SELECT j.judged_at FROM ql3.judgements AS j WHERE j.kind = r.kind AND j.id = r.id
+                    ORDER BY j.judgement_id DESC LIMIT 1),
+                  (SELECT e.at FROM ql3.audit_events AS e WHERE e.kind = r.kind AND e.id = r.id
+                    ORDER BY e.event_id DESC LIMIT 1)) AS parked_at
+    FROM ql3.run_recovery_controls AS r WHERE r.state = 'manual';
+COMMENT ON VIEW ql3.parked IS
+  'targets no claim takes until ql3_release, each with its reason; parked_at is NULL when the history of it was pruned';
+
+CREATE VIEW ql3.failing AS
+  SELECT s.kind, f.id, f.state, f.version, f.owner, f.failure_count, s.max_failures,
+         s.max_hold * interval '1 microsecond' AS max_hold, f.next_claim_at, f.detail
+    FROM ql3.recovery_sources AS s
+   CROSS JOIN LATERAL (
+     SELECT d.* FROM (
+       SELECT r.id, r.state, r.version, r.owner, r.failure_count, r.next_claim_at, r.detail
+         FROM ql3.run_recovery_controls AS r
+        WHERE r.kind = s.kind AND r.due_at IS NOT NULL ORDER BY r.due_at LIMIT 10000) AS d
+      WHERE d.failure_count > 0 ORDER BY d.failure_count DESC, d.id LIMIT 20) AS f;
+COMMENT ON VIEW ql3.failing IS
+  'of each kind the 20 targets that failed most among the 10,000 that are due first, with the limits of their source';
+
+-- Why nothing new may be dispatched; empty = it may. The test of a promotion needs a server that writes.
+CREATE VIEW ql3.dispatch_halted AS
+  SELECT h.halt, 'by hand'::text AS cause, h.reason, h.actor, h.halted_at AS since
+    FROM ql3.dispatch_halts AS h WHERE h.ended_at IS NULL
+  UNION ALL
+  SELECT NULL, 'promoted or restored', format('rows of system identifier %s, timeline %s, are not covered by a confirmation',
+           l.system_identifier, l.timeline), NULL, l.seen_at
+    FROM ql3.dispatch_lineage AS l CROSS JOIN ql3.ql3_live_lineage() AS live
+   WHERE live.system_identifier IS NOT NULL
+     AND (l.system_identifier, l.timeline, l.database, l.installation)
+         IS DISTINCT FROM (live.system_identifier, live.timeline, live.database, live.installation)
+     AND coalesce(current_setting('ql3.dispatch_after_promotion', true), 'halt') <> 'allow'
+     AND NOT EXISTS (
+       SELECT FROM ql3.dispatch_confirmations AS c JOIN ql3.dispatch_lineage AS made ON made.lineage = c.lineage
+        WHERE l.lineage = ANY (c.covered)
+          AND (made.system_identifier, made.timeline, made.database, made.installation)
+              IS NOT DISTINCT FROM (live.system_identifier, live.timeline, live.database, live.installation));
+COMMENT ON VIEW ql3.dispatch_halted IS
+  'what halts dispatch now: halts by hand, and lineages nobody confirmed; empty = nothing does (a standby cannot tell of lineages)';
+
+CREATE VIEW ql3.dispatches_open AS
+  SELECT o.attempt, o.request_uid, o.item, o.attempt_no, o.action,
+         CASE WHEN o.doubted OR o.rivals THEN 'conflict' WHEN o.state = 'unknown' THEN 'unknown'
+              WHEN o.observe_at <= statement_timestamp() THEN 'overdue'
+              WHEN o.permitted_at IS NOT NULL THEN 'in flight' ELSE 'claimed' END AS standing,
+         o.state, o.writer, o.permitted_at IS NOT NULL AS permitted, o.claimed_at, o.permitted_at, o.observe_at, o.concluded_at,
+         statement_timestamp() - o.claimed_at AS age, o.writer_outcome, o.judged_outcome, o.override_outcome,
+         o.doubted OR o.rivals AS conflict, EXISTS (SELECT FROM ql3.dispatch_halted) AS halted, o.detail
+    FROM (SELECT d.*, d.disagrees AS doubted,
+                 EXISTS (SELECT FROM ql3.dispatches AS other WHERE other.request_uid = d.request_uid AND other.item = d.item
+                            AND other.state <> 'released' AND other.attempt <> d.attempt) AS rivals
+            FROM (SELECT c.* FROM ql3.dispatches AS c WHERE c.state = 'claimed'
+                  UNION ALL
+                  SELECT c.* FROM ql3.dispatches AS c
+                   WHERE (c.state = 'unknown' OR c.disagrees OR (c.attempt_no > 1 AND c.state <> 'released'))
+                     AND c.state <> 'claimed') AS d) AS o
+   WHERE o.state IN ('claimed', 'unknown') OR o.doubted OR o.rivals;
+COMMENT ON VIEW ql3.dispatches_open IS
+  'attempts that are not decided, or whose facts conflict: claimed, in flight, overdue (recovery looks), unknown, conflict; halted says that nothing new may start';
+
+CREATE VIEW ql3.history AS
+  SELECT j.judgement_id, j.kind, j.id, j.version, j.owner, j.run_id, j.status, j.lost_at, j.disposition, j.verdict, j.note,
+         j.evidence, j.result, j.failure_count, j.judged_at
+    FROM ql3.judgements AS j;
+COMMENT ON VIEW ql3.history IS 'how claims ended, by target; prunable';
+
+-- An event is sound when its digest is that of its content and it follows the one before: a row that was edited, added or
+-- removed shows. The end of the chain is anchored by a digest kept elsewhere. audit.cpp writes the same expression.
+CREATE VIEW ql3.audit AS
+  SELECT e.event_id, e.at, e.actor, e.role_set, e.action, e.kind, e.id, e.reason, e.before, e.after,
+         encode(e.digest, 'hex') AS digest,
+         e.previous_digest = CASE WHEN e.event_id = 1 THEN decode(repeat('00', 32), 'hex') ELSE coalesce(p.digest, '') END
+         AND e.digest = sha256(e.previous_digest || convert_to(jsonb_build_array(e.event_id,
+               to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), e.actor, e.role_set, e.action, e.kind, e.id,
+               e.reason, e.before, e.after)::text, getdatabaseencoding())) AS sound
+    FROM ql3.audit_events AS e LEFT JOIN ql3.audit_events AS p ON p.event_id = e.event_id - 1;
+COMMENT ON VIEW ql3.audit IS
+  'what operators did: who, when, why, before, after; sound = false where the chain was tampered with';
+
+-- As the extension's owner: a role without pg_monitor sees no other session's horizon.
+CREATE FUNCTION ql3.ql3_horizon()
+  RETURNS TABLE (holder text, name text, role text, since timestamptz, age interval, transactions bigint)
+  LANGUAGE sql STABLE PARALLEL RESTRICTED SECURITY DEFINER ROWS 10 SET search_path = pg_catalog, pg_temp AS $$
+  SELECT h.holder, h.name, h.role, h.since, clock_timestamp() - h.since, h.transactions::bigint FROM (
+    SELECT CASE a.backend_type WHEN 'walsender' THEN 'standby' ELSE 'session' END AS holder,
+           format('pid %s, %s', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type)) AS name,
+           a.usename::text AS role, a.xact_start AS since,
+           greatest(age(a.backend_xmin), age(a.backend_xid)) AS transactions
+      FROM pg_stat_activity AS a
+     WHERE (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL) AND a.pid <> pg_backend_pid()
+       AND (a.datname = current_database() OR a.backend_type = 'walsender')
+    UNION ALL
+    SELECT 'prepared transaction', x.gid, x.owner::text, x.prepared, age(x.transaction)
+      FROM pg_prepared_xacts AS x WHERE x.database = current_database()
+    UNION ALL
+    SELECT 'replication slot', s.slot_name::text, NULL, NULL, age(s.xmin)
+      FROM pg_replication_slots AS s WHERE s.xmin IS NOT NULL) AS h
+  ORDER BY h.transactions DESC, h.since LIMIT 20 $$;
+COMMENT ON FUNCTION ql3.ql3_horizon() IS
+  'who keeps VACUUM from removing dead rows of our tables, and for how long; the worst first';
+
 REVOKE ALL ON ALL TABLES IN SCHEMA ql3 FROM PUBLIC;
 
 -- Row types of results: columns can be added later without dropping a function and its grants ---------------------
@@ -324,6 +478,9 @@ CREATE TYPE ql3.observed_control AS (
   listed boolean, held boolean
 );
 COMMENT ON TYPE ql3.observed_control IS 'the row of ql3_observe_one';
+
+CREATE TYPE ql3.explanation AS (topic text, text text, command text);
+COMMENT ON TYPE ql3.explanation IS 'a row of ql3_explain';
 
 CREATE TYPE ql3.dispatch_verdict AS (verdict text, state text, claimed_at timestamptz, detail text);
 COMMENT ON TYPE ql3.dispatch_verdict IS 'the row of ql3_dispatch_claim';
@@ -418,6 +575,12 @@ CREATE FUNCTION ql3.ql3_observe_one(kind text, id text, token uuid DEFAULT NULL)
 COMMENT ON FUNCTION ql3.ql3_observe_one(text, text, uuid) IS
   'where one target stands; held tells whether the token holds it now';
 
+CREATE FUNCTION ql3.ql3_explain(kind text, id text)
+  RETURNS SETOF ql3.explanation LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER COST 1000 ROWS 10
+  SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'ql3_explain';
+COMMENT ON FUNCTION ql3.ql3_explain(text, text) IS
+  'why a target or dispatch stands where it stands, and the calls that change it, to be pasted; also on a standby';
+
 -- Operators -------------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION ql3.ql3_release(kind text, id text, version bigint, reason text)
@@ -431,6 +594,12 @@ CREATE FUNCTION ql3.ql3_park(kind text, id text, version bigint, reason text)
   SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'ql3_park';
 COMMENT ON FUNCTION ql3.ql3_park(text, text, bigint, text) IS
   'takes a target out of automatic claiming, also out of a live claim: parked or stale';
+
+CREATE FUNCTION ql3.ql3_release_page(kinds text[], ids text[], versions bigint[], reason text)
+  RETURNS SETOF ql3.target_result LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER COST 1000 ROWS 16
+  SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'ql3_release_page';
+COMMENT ON FUNCTION ql3.ql3_release_page(text[], text[], bigint[], text) IS
+  'makes several parked or waiting targets claimable now: released or stale, in input order';
 
 CREATE FUNCTION ql3.ql3_grant(role regrole, profile text)
   RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY INVOKER
@@ -523,7 +692,7 @@ COMMENT ON FUNCTION ql3.ql3_unhalt_dispatch(uuid, text) IS
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ql3 FROM PUBLIC;
 REVOKE USAGE ON TYPE ql3.claimed_target, ql3.target_result, ql3.observed_target, ql3.observed_control,
-  ql3.lineage, ql3.dispatch_verdict, ql3.observed_dispatch FROM PUBLIC;
+  ql3.explanation, ql3.lineage, ql3.dispatch_verdict, ql3.observed_dispatch FROM PUBLIC;
 
 SELECT pg_extension_config_dump('ql3.recovery_sources', 'WHERE NOT of_extension');
 SELECT pg_extension_config_dump('ql3.run_recovery_controls', '');

@@ -45,7 +45,15 @@ constexpr granted_function functions[] = {
     {"ql3_detach_source(text)", operators},
     {"ql3_release(text, text, bigint, text)", operators},
     {"ql3_park(text, text, bigint, text)", operators},
+    {"ql3_release_page(text[], text[], bigint[], text)", operators},
+    {"ql3_live_lineage()", observer | operators},
+    {"ql3_explain(text, text)", runtime | observer | operators},
+    {"ql3_horizon()", observer | operators},
 };
+
+// Views that observers and operators read; no profile has a right on a table.
+constexpr const char* views[] = {"backlog", "claims",          "parked",  "failing",
+                                 "dispatch_halted", "dispatches_open", "history", "audit"};
 
 constinit statement add_grant{
     "INSERT INTO ql3.granted_profiles (role_name, profile, granted_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
@@ -87,6 +95,9 @@ void change(const char* verb, const char* direction, const char* object, std::st
 
 void apply(const char* verb, const char* direction, std::string_view role, unsigned profiles) {
   change(verb, direction, "USAGE ON SCHEMA ql3", role);
+  if ((profiles & (observer | operators)) != 0)
+    for (const char* view : views)
+      change(verb, direction, call([&] { return const_cast<const char*>(psprintf("SELECT ON ql3.%s", view)); }), role);
   for (const granted_function& each : functions) {
     if ((each.profiles & profiles) == 0) continue;
     change(verb, direction, call([&] {
