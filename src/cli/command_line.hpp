@@ -16,6 +16,7 @@ struct SuperviseOptions {
   std::optional<std::string> owner;
   std::vector<std::string> kinds;
   std::vector<std::string> probes;
+  std::string probe_ca;
   int page_size = 16;
   Milliseconds lease = std::chrono::seconds(30);
   Milliseconds interval = std::chrono::seconds(5);

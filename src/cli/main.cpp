@@ -33,9 +33,12 @@ void add_supervise(CLI::App& program, SuperviseOptions& options, Run& run) {
       ->allow_extra_args(false);
   app.add_option("--owner", options.owner,
                  "name of this replica; by default host, process and a random part");
-  app.add_option("--probe", options.probes, "KIND=exec:PROGRAM; once for each kind")
+  app.add_option("--probe", options.probes,
+                 "KIND=exec:PROGRAM or KIND=http(s)://HOST…; once for each kind")
       ->required()
       ->allow_extra_args(false);
+  app.add_option("--probe-ca", options.probe_ca,
+                 "certificates (PEM file) that vouch for https probes, in place of the system's");
   app.add_option("--kind", options.kinds,
                  "judge only this kind; may be repeated. By default every kind with a probe")
       ->allow_extra_args(false);

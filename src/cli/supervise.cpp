@@ -15,35 +15,13 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/hint.hpp"
+#include "cli/probes.hpp"
 #include "cli/report_output.hpp"
 #include "cli/signals.hpp"
-#include "client/exec_probe.hpp"
 
 namespace ql3::cli {
 
 namespace {
-
-Milliseconds timeout_for(const SuperviseOptions& options) {
-  if (options.probe_timeout) return *options.probe_timeout;
-  return std::min(ProbeRegistry::timeout_default, options.lease - std::chrono::milliseconds(251));
-}
-
-std::shared_ptr<const ProbeRegistry> make_probes(const SuperviseOptions& options) {
-  auto probes = std::make_shared<ProbeRegistry>();
-  constexpr std::string_view scheme = "exec:";
-  for (const std::string& text : options.probes) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos ||
-        text.compare(equals + 1, scheme.size(), scheme.data()) != 0) {
-      throw std::invalid_argument(
-          fmt::format("--probe \"{}\" is not KIND=exec:PROGRAM", text.substr(0, 200)));
-    }
-    probes->add(text.substr(0, equals),
-                std::make_shared<ExecProbe>(text.substr(equals + 1 + scheme.size())),
-                timeout_for(options));
-  }
-  return probes;
-}
 
 // Cells publish at the same time; a line is never torn. People are told once that nothing goes on,
 // machines of every pass.

@@ -11,6 +11,18 @@ std::string decision_note(std::string_view word, const std::string& text) {
   return clean_text(text.empty() ? std::string(word) : fmt::format("{}: {}", word, text), note_max);
 }
 
+namespace {
+
+// A probe's own `unknown` has one of the three words as its reason; what is said in place of an
+// answer has more.
+std::string unknown_note(const ProbeAnswer& answer) {
+  const std::string why(to_text(answer.why));
+  const bool more = !answer.reason.empty() && answer.reason != why;
+  return decision_note("unknown", more ? fmt::format("{}: {}", why, answer.reason) : why);
+}
+
+}  // namespace
+
 Decision decide(const ProbeAnswer& answer, int failure_count) {
   Decision decision;
   switch (answer.verdict) {
@@ -22,16 +34,15 @@ Decision decide(const ProbeAnswer& answer, int failure_count) {
       decision.note = decision_note("not_running", answer.reason);
       break;
     case Verdict::unknown:
-      decision.note = decision_note("unknown", std::string(to_text(answer.why)));
+      decision.note = unknown_note(answer);
       if (answer.why != Why::provider_unavailable && failure_count >= unknown_retries) {
         decision.how = disposition::manual;
       }
       break;
     case Verdict::succeeded:
     case Verdict::failed:
-      decision.note = decision_note("bad answer", "it is a verdict on a dispatch");
+      decision.note = unknown_note(no_answer("it is a verdict on a dispatch"));
       break;
-    case Verdict::bad: decision.note = decision_note("bad answer", answer.reason); break;
   }
   return decision;
 }

@@ -26,7 +26,7 @@ inline constexpr int unknown_retries = 3;
 //   not_running                      conclude with the verdict not_running
 //   unknown, provider_unavailable    retry
 //   unknown, otherwise               retry, from the 4th time on manual
-//   bad, or a verdict of dispatches  retry
+//   a verdict of dispatches          as unknown, provider_unavailable
 // `failure_count` is that of the claim: failures before this one.
 Decision decide(const ProbeAnswer& answer, int failure_count);
 

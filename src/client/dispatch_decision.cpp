@@ -36,7 +36,7 @@ std::optional<Decision> decide_unprobed(const Target& target) {
 
 Decision decide_dispatch(const ProbeAnswer& answer, int failure_count) {
   if (answer.verdict == Verdict::not_running) {
-    return decide(bad_answer("not_running is no verdict on a dispatch"), failure_count);
+    return decide(no_answer("not_running is no verdict on a dispatch"), failure_count);
   }
   // Verdict and note of the words they share are those of every kind.
   Decision decision = decide(answer, failure_count);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "client/child_process.hpp"
+#include "client/pipe_signal.hpp"
 #include "client/probe_json.hpp"
 #include "client/text.hpp"
 
@@ -78,30 +78,6 @@ std::vector<std::string> clean_environment() {
   return variables;
 }
 
-// Writing to a child that reads nothing raises SIGPIPE, and its handling belongs to the program we
-// are linked into: it is held back for this thread and taken away again.
-class PipeSignalHeld {
- public:
-  PipeSignalHeld() noexcept {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~PipeSignalHeld() {
-    if (sigismember(&before_, SIGPIPE) == 1) return;
-    const timespec at_once{};
-    while (sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  PipeSignalHeld(const PipeSignalHeld&) = delete;
-  PipeSignalHeld& operator=(const PipeSignalHeld&) = delete;
-
- private:
-  sigset_t pipe_;
-  sigset_t before_;
-};
-
 // One conversation with one child. The child may read nothing, write for ever, end early, or leave
 // others behind that keep the pipes open: the loop ends with the child itself, the time, the stop
 // or the limit of the output, whatever comes first.
@@ -133,11 +109,11 @@ class Conversation {
       }
       wait(left);
       exchange();
-      if (output.size() > ExecProbe::output_max) return too_large();
+      if (output.size() > answer_max) return too_large();
     }
     // What the child wrote before it ended is still in the pipe.
     exchange();
-    return output.size() > ExecProbe::output_max ? too_large() : std::string();
+    return output.size() > answer_max ? too_large() : std::string();
   }
 
   std::string output;
@@ -145,7 +121,7 @@ class Conversation {
 
  private:
   static std::string too_large() {
-    return fmt::format("the answer has more than {} bytes", ExecProbe::output_max);
+    return fmt::format("the answer has more than {} bytes", answer_max);
   }
 
   void wait(Milliseconds left) {
@@ -161,7 +137,7 @@ class Conversation {
 
   void exchange() {
     feed();
-    drain(child_.output, output, ExecProbe::output_max + 1);
+    drain(child_.output, output, answer_max + 1);
     drain(child_.errors, errors, errors_kept);
   }
 
@@ -224,8 +200,9 @@ ProbeAnswer ExecProbe::judge(const Target& target, const ProbeCall& call) {
   const int status = child.kill_and_wait();
   if (by_itself) fault = describe_end(status);
   if (fault.empty()) return parse_answer(talk.output, target);
+  talk.errors.resize(talk.errors.find_last_not_of(" \t\r\n") + 1);
   if (!talk.errors.empty()) fault += fmt::format("; it said: {}", clean_text(talk.errors, 512));
-  return bad_answer(std::move(fault));
+  return no_answer(std::move(fault));
 }
 
 }  // namespace ql3

@@ -1,7 +1,6 @@
 // The probe that is a program: `exec:PROGRAM`.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,11 +16,9 @@ namespace ql3 {
 //
 // When the program has ended, its time is over, or its answer is no longer wanted, the whole group
 // is killed: what it left behind does not outlive the answer. It also dies with this process.
-// Every end but an orderly one is a bad answer.
+// Every end but an orderly one is no answer.
 class ExecProbe final : public Probe {
  public:
-  static constexpr std::size_t output_max = 256 * 1024;
-
   // `program` is a path, or a name looked up in PATH now. std::invalid_argument when there is no
   // such program that may be run.
   explicit ExecProbe(const std::string& program);

@@ -78,13 +78,13 @@ void Pass::judge(std::size_t at) {
   switch (ending) {
     case Ending::answered: answer = flight.answer(); break;
     case Ending::timed_out:
-      answer = bad_answer(fmt::format("no answer within {}", to_text(entry.timeout)));
+      answer = no_answer(fmt::format("no answer within {}", to_text(entry.timeout)));
       break;
     case Ending::lost:
-      answer = bad_answer("stopped: the claim is lost or has reached its longest hold");
+      answer = no_answer("stopped: the claim is lost or has reached its longest hold");
       break;
     case Ending::late:
-      answer = bad_answer("stopped: the claim could not be renewed in time");
+      answer = no_answer("stopped: the claim could not be renewed in time");
       break;
     case Ending::cancelled:
       // Our own end says nothing about the target, so it must not count against it.

@@ -16,9 +16,8 @@ std::string_view to_text(Verdict verdict) noexcept {
     case Verdict::unknown: return "unknown";
     case Verdict::succeeded: return "succeeded";
     case Verdict::failed: return "failed";
-    case Verdict::bad: return "bad";
   }
-  return "bad";
+  return "unknown";
 }
 
 std::string_view to_text(Why why) noexcept {
@@ -31,8 +30,8 @@ std::string_view to_text(Why why) noexcept {
   return "";
 }
 
-ProbeAnswer bad_answer(std::string reason) {
-  return {Verdict::bad, Why::none, std::move(reason), {}};
+ProbeAnswer no_answer(std::string reason) {
+  return {Verdict::unknown, Why::provider_unavailable, std::move(reason), {}};
 }
 
 void ProbeRegistry::add(const std::string& kind, std::shared_ptr<Probe> probe,

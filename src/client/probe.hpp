@@ -16,10 +16,9 @@ namespace ql3 {
 enum class Verdict {
   running,      // still alive: look again later
   not_running,  // proven gone
-  unknown,      // the probe looked and cannot tell; `why` says the reason
+  unknown,      // the probe cannot tell, or gave no answer that counts; `why` says the reason
   succeeded,    // a dispatch has come to what it was for
-  failed,       // a dispatch is proven to have failed; "not seen yet" is unknown
-  bad           // no answer that counts: a crash, a timeout, garbage
+  failed        // a dispatch is proven to have failed; "not seen yet" is unknown
 };
 
 enum class Why { none, provider_unavailable, identity_unverifiable, conflicting_evidence };
@@ -28,15 +27,16 @@ std::string_view to_text(Verdict verdict) noexcept;
 std::string_view to_text(Why why) noexcept;
 
 struct ProbeAnswer {
-  Verdict verdict = Verdict::bad;
-  Why why = Why::none;
-  // For people; kept as the note of the settle.
+  Verdict verdict = Verdict::unknown;
+  Why why = Why::provider_unavailable;
+  // For people; kept in the note of the settle.
   std::string reason;
   // A JSON object for the transition, or empty.
   std::string evidence;
 };
 
-ProbeAnswer bad_answer(std::string reason);
+// No answer that counts: a crash, a timeout, garbage. unknown(provider_unavailable), with `reason`.
+ProbeAnswer no_answer(std::string reason);
 
 // What a probe is given beside the target.
 struct ProbeCall {
@@ -55,7 +55,7 @@ class Probe {
   // What this probe is, for logs: "exec:/usr/lib/probes/pid".
   virtual std::string identity() const = 0;
 
-  // May throw anything: whatever is not an answer counts as a bad one. Returns soon after `stop`.
+  // May throw anything: whatever is not an answer counts as none. Returns soon after `stop`.
   virtual ProbeAnswer judge(const Target& target, const ProbeCall& call) = 0;
 };
 

@@ -16,9 +16,9 @@ ProbeAnswer judged(Probe& probe, const Target& target, const ProbeCall& call) no
   try {
     return probe.judge(target, call);
   } catch (const std::exception& error) {
-    return bad_answer(fmt::format("the probe threw: {}", error.what()));
+    return no_answer(fmt::format("the probe threw: {}", error.what()));
   } catch (...) {
-    return bad_answer("the probe threw something that is no exception of the library");
+    return no_answer("the probe threw something that is no exception of the library");
   }
 }
 
@@ -78,7 +78,7 @@ ProbeFlight::ProbeFlight(const ProbeRegistry::Entry& entry, const Target& target
     std::thread(std::move(work)).detach();
   } catch (const std::system_error&) {
     traffic->leave(target.kind);
-    state_->answer = bad_answer("no thread for the probe");
+    state_->answer = no_answer("no thread for the probe");
   }
 }
 

@@ -20,6 +20,7 @@ constexpr int depth_max = 64;
 
 struct Refused {
   std::string reason;
+  Why why = Why::provider_unavailable;
 };
 
 json or_null(const std::optional<std::string>& text) { return text ? json(*text) : json(nullptr); }
@@ -65,7 +66,8 @@ void check_same(const json& answer, const char* key, const std::optional<std::st
   const auto said = answer.find(key);
   if (said == answer.end()) return;
   if (*said != or_null(expected)) {
-    throw Refused{fmt::format("the answer is for another target: its {} differs", key)};
+    throw Refused{fmt::format("the answer is for another target: its {} differs", key),
+                  Why::conflicting_evidence};
   }
 }
 
@@ -144,9 +146,9 @@ ProbeAnswer parse_answer(std::string_view text, const Target& target) {
     parsed.evidence = evidence_of(answer);
     return parsed;
   } catch (const Refused& refused) {
-    return bad_answer(refused.reason);
+    return {Verdict::unknown, refused.why, refused.reason, {}};
   } catch (const json::exception&) {
-    return bad_answer("the answer is not the JSON that was asked for");
+    return no_answer("the answer is not the JSON that was asked for");
   }
 }
 

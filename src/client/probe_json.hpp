@@ -12,11 +12,14 @@ namespace ql3 {
 // Text that is no UTF-8 is replaced character by character.
 std::string candidate_json(const Target& target);
 
-// The answer in `text`, or a bad one that says what is wrong with it. Never throws but
-// std::bad_alloc. Bad is: no JSON, anything after it, nested deeper than 64, no object, a key
-// twice, no verdict or one that is not known, unknown without one of its three reasons, evidence
-// that is no object, larger than 64 KiB or with a NUL character, and a kind, id or run_id that is
-// not the target's.
+// No answer of a probe may have more bytes.
+inline constexpr std::size_t answer_max = 256 * 1024;
+
+// The answer in `text`, or unknown with what is wrong with it. Never throws but std::bad_alloc.
+// A kind, id or run_id that is not the target's is conflicting_evidence. provider_unavailable is:
+// no JSON, anything after it, nested deeper than 64, no object, a key twice, no verdict or one that
+// is not known, unknown without one of its three reasons, and evidence that is no object, larger
+// than 64 KiB or with a NUL character.
 ProbeAnswer parse_answer(std::string_view text, const Target& target);
 
 }  // namespace ql3

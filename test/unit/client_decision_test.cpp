@@ -52,14 +52,21 @@ TEST(Decision, WhatWaitingDoesNotCureGoesToAPersonAfterThreeRetries) {
   }
 }
 
-TEST(Decision, ABadAnswerIsNeverAGoodVerdict) {
+TEST(Decision, NoAnswerIsNeverAGoodVerdict) {
   for (const int failures : {0, 3, 100}) {
-    const Decision decision = decide(bad_answer("running: not really"), failures);
+    const Decision decision = decide(no_answer("running: not really"), failures);
     EXPECT_FALSE(decision.conclude);
     EXPECT_EQ(decision.how, disposition::retry);
     // The reason is the probe's own text: it must not pass for the verdict "running".
     EXPECT_TRUE(counts_as_failure(decision.how, decision.note)) << decision.note;
   }
+}
+
+TEST(Decision, TheNoteOfAnUnknownSaysWhyAndWhat) {
+  EXPECT_EQ(decide(no_answer("signal 11"), 0).note, "unknown: provider_unavailable: signal 11");
+  EXPECT_EQ(
+      decide({Verdict::unknown, Why::conflicting_evidence, "conflicting_evidence", {}}, 0).note,
+      "unknown: conflicting_evidence");
 }
 
 TEST(Decision, AFailedTransitionIsCountedAndNamed) {

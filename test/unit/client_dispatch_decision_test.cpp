@@ -74,8 +74,8 @@ TEST(DispatchDecision, WhatNobodyCanTellIsConcludedAsUnknownAfterThreeRetries) {
   }
 }
 
-TEST(DispatchDecision, ABadAnswerIsNeverAVerdict) {
-  for (const ProbeAnswer& bad : {bad_answer("crashed"), answer(Verdict::not_running)}) {
+TEST(DispatchDecision, NoAnswerIsNeverAVerdict) {
+  for (const ProbeAnswer& bad : {no_answer("crashed"), answer(Verdict::not_running)}) {
     for (const int failures : {0, 3, 100}) {
       const Decision decision = decide_dispatch(bad, failures);
       EXPECT_FALSE(decision.conclude);

@@ -81,12 +81,12 @@ TEST_F(ExecProbeTest, ALargeCandidateToOneWhoReadsNothing) {
   EXPECT_EQ(probe.judge(large, {stop_.get_token(), ample}).verdict, Verdict::running);
 }
 
-TEST_F(ExecProbeTest, CrashesAreBad) {
+TEST_F(ExecProbeTest, CrashesAreNoAnswer) {
   EXPECT_EQ(run("kill -SEGV $$").reason, "signal 11");
   EXPECT_EQ(run("exit 3").reason, "exit status 3");
   // Also with a good answer on the way out.
-  EXPECT_EQ(run("echo '{\"verdict\":\"not_running\"}'; exit 1").verdict, Verdict::bad);
-  EXPECT_EQ(run("echo '{\"verdict\":\"not_running\"}'; kill -KILL $$").verdict, Verdict::bad);
+  EXPECT_EQ(run("echo '{\"verdict\":\"not_running\"}'; exit 1").verdict, Verdict::unknown);
+  EXPECT_EQ(run("echo '{\"verdict\":\"not_running\"}'; kill -KILL $$").verdict, Verdict::unknown);
 }
 
 TEST_F(ExecProbeTest, WhatItSaysOnStandardErrorIsKeptShort) {
@@ -96,20 +96,22 @@ TEST_F(ExecProbeTest, WhatItSaysOnStandardErrorIsKeptShort) {
   EXPECT_LT(answer.reason.size(), 600U);
 }
 
-TEST_F(ExecProbeTest, GarbageIsBad) {
-  EXPECT_EQ(run("echo garbage").verdict, Verdict::bad);
-  EXPECT_EQ(run("true").verdict, Verdict::bad);
-  EXPECT_EQ(run("printf '{\"verdict\":\"not_running\"}\\000'").verdict, Verdict::bad);
-  EXPECT_EQ(run("head -c 1000 /dev/urandom").verdict, Verdict::bad);
+TEST_F(ExecProbeTest, GarbageIsNoAnswer) {
+  EXPECT_EQ(run("echo garbage").verdict, Verdict::unknown);
+  EXPECT_EQ(run("true").verdict, Verdict::unknown);
+  EXPECT_EQ(run("printf '{\"verdict\":\"not_running\"}\\000'").verdict, Verdict::unknown);
+  EXPECT_EQ(run("head -c 1000 /dev/urandom").verdict, Verdict::unknown);
 }
 
-TEST_F(ExecProbeTest, AnAnswerForAnotherTargetIsBad) {
-  EXPECT_EQ(run("echo '{\"verdict\":\"not_running\",\"id\":\"b\"}'").verdict, Verdict::bad);
+TEST_F(ExecProbeTest, AnAnswerForAnotherTargetIsConflicting) {
+  const ProbeAnswer answer = run("echo '{\"verdict\":\"not_running\",\"id\":\"b\"}'");
+  EXPECT_EQ(answer.verdict, Verdict::unknown);
+  EXPECT_EQ(answer.why, Why::conflicting_evidence);
 }
 
 TEST_F(ExecProbeTest, EndlessOutputIsCutOff) {
   const ProbeAnswer answer = run("echo $$ > " + file("pid") + "; exec yes");
-  EXPECT_EQ(answer.verdict, Verdict::bad);
+  EXPECT_EQ(answer.verdict, Verdict::unknown);
   EXPECT_NE(answer.reason.find("more than 262144 bytes"), std::string::npos);
   EXPECT_TRUE(is_gone("pid"));
 }
@@ -117,7 +119,7 @@ TEST_F(ExecProbeTest, EndlessOutputIsCutOff) {
 TEST_F(ExecProbeTest, AHangEndsWithItsTimeAndItsGroup) {
   const ProbeAnswer answer =
       run("sleep 1000 & echo $! > " + file("pid") + "; trap '' TERM; wait", Milliseconds(300));
-  EXPECT_EQ(answer.verdict, Verdict::bad);
+  EXPECT_EQ(answer.verdict, Verdict::unknown);
   EXPECT_EQ(answer.reason, "no answer within 300ms");
   test::wait_for([&] { return is_gone("pid"); });
 }
@@ -192,7 +194,7 @@ TEST_F(ExecProbeTest, OnlyProgramsThatMayBeRunAreAccepted) {
   EXPECT_EQ(ExecProbe("sh").identity().substr(0, 6), "exec:/");
 }
 
-TEST_F(ExecProbeTest, AProgramThatVanishedIsBadAndNotFatal) {
+TEST_F(ExecProbeTest, AProgramThatVanishedIsNotFatal) {
   const std::string path = script("true");
   ExecProbe probe(path);
   std::filesystem::remove(path);

@@ -190,7 +190,7 @@ class FakeProbe final : public Probe {
 // Ends when it is told to, and not before.
 inline ProbeAnswer until_stopped(const Target&, const ProbeCall& call) {
   wait_for([&] { return call.stop.stop_requested(); });
-  return bad_answer("stopped before it answered");
+  return no_answer("stopped before it answered");
 }
 
 }  // namespace ql3::test

@@ -54,15 +54,15 @@ TEST(Answer, ADispatchHasVerdictsOfItsOwn) {
   EXPECT_EQ(parse_answer(R"({"verdict":"succeeded"})", dispatch).verdict, Verdict::succeeded);
   EXPECT_EQ(parse_answer(R"({"verdict":"failed"})", dispatch).verdict, Verdict::failed);
   EXPECT_EQ(parse_answer(R"({"verdict":"running"})", dispatch).verdict, Verdict::running);
-  EXPECT_EQ(parse_answer(R"({"verdict":"not_running"})", dispatch).verdict, Verdict::bad);
+  EXPECT_EQ(parse_answer(R"({"verdict":"not_running"})", dispatch).verdict, Verdict::unknown);
   // Recovery knows by itself what was not sent: no probe may say so.
-  EXPECT_EQ(parse_answer(R"({"verdict":"not_sent"})", dispatch).verdict, Verdict::bad);
-  EXPECT_EQ(parse_answer(R"({"verdict":"unknown"})", dispatch).verdict, Verdict::bad);
-  EXPECT_EQ(parsed(R"({"verdict":"succeeded"})").verdict, Verdict::bad);
-  EXPECT_EQ(parsed(R"({"verdict":"failed"})").verdict, Verdict::bad);
+  EXPECT_EQ(parse_answer(R"({"verdict":"not_sent"})", dispatch).verdict, Verdict::unknown);
+  EXPECT_EQ(parse_answer(R"({"verdict":"unknown"})", dispatch).verdict, Verdict::unknown);
+  EXPECT_EQ(parsed(R"({"verdict":"succeeded"})").verdict, Verdict::unknown);
+  EXPECT_EQ(parsed(R"({"verdict":"failed"})").verdict, Verdict::unknown);
 }
 
-TEST(Answer, GarbageIsBad) {
+TEST(Answer, GarbageIsNoAnswer) {
   const std::string deep = R"({"verdict":"not_running","evidence":{"a":)" +
                            std::string(20'000, '[') + std::string(20'000, ']') + "}}";
   const std::string large =
@@ -96,18 +96,20 @@ TEST(Answer, GarbageIsBad) {
         deep,
         large}) {
     const ProbeAnswer answer = parsed(text);
-    EXPECT_EQ(answer.verdict, Verdict::bad) << text.substr(0, 80);
+    EXPECT_EQ(answer.verdict, Verdict::unknown) << text.substr(0, 80);
+    EXPECT_EQ(answer.why, Why::provider_unavailable) << text.substr(0, 80);
     EXPECT_FALSE(answer.reason.empty());
     EXPECT_TRUE(answer.evidence.empty());
   }
 }
 
-TEST(Answer, AnAnswerForAnotherTargetIsBad) {
+TEST(Answer, AnAnswerForAnotherTargetIsConflicting) {
   for (const char* text :
        {R"({"verdict":"not_running","id":"b"})", R"({"verdict":"not_running","kind":"run"})",
         R"({"verdict":"not_running","run_id":"run-2"})",
         R"({"verdict":"not_running","run_id":null})", R"({"verdict":"not_running","id":7})"}) {
-    EXPECT_EQ(parsed(text).verdict, Verdict::bad) << text;
+    EXPECT_EQ(parsed(text).verdict, Verdict::unknown) << text;
+    EXPECT_EQ(parsed(text).why, Why::conflicting_evidence) << text;
   }
 }
 

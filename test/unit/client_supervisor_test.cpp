@@ -168,7 +168,7 @@ TEST_F(Supervisor, PoisonAmongFiftyCostsOnlyItself) {
   ASSERT_EQ(settled.size(), 2U);
   EXPECT_EQ(settled[0].id, "t3");
   EXPECT_EQ(settled[0].word, "retry");
-  EXPECT_EQ(settled[0].note, "bad answer: the probe threw: cannot decode");
+  EXPECT_EQ(settled[0].note, "unknown: provider_unavailable: the probe threw: cannot decode");
   EXPECT_EQ(settled[1].id, "t4");
   EXPECT_EQ(report.remaining, 2);
   EXPECT_EQ(report.failed, 0);
@@ -416,7 +416,7 @@ TEST_F(Supervisor, ARenewalThatIsLateStopsTheProbeBeforeTheExpiry) {
   const auto settled = claims.calls("settle");
   ASSERT_EQ(settled.size(), 1U);
   EXPECT_EQ(settled[0].id, "t1");
-  EXPECT_EQ(settled[0].note, "bad answer: stopped: the claim could not be renewed in time");
+  EXPECT_EQ(settled[0].note, "unknown: provider_unavailable: stopped: the claim could not be renewed in time");
 }
 
 TEST_F(Supervisor, AHangIsABadAnswerAfterItsTimeout) {
@@ -427,7 +427,7 @@ TEST_F(Supervisor, AHangIsABadAnswerAfterItsTimeout) {
   const auto settled = claims.calls("settle");
   ASSERT_EQ(settled.size(), 1U);
   EXPECT_EQ(settled[0].word, "retry");
-  EXPECT_EQ(settled[0].note, "bad answer: no answer within 5s");
+  EXPECT_EQ(settled[0].note, "unknown: provider_unavailable: no answer within 5s");
 }
 
 TEST_F(Supervisor, AProbeThatIgnoresItsCancellationIsLeftBehindOnce) {
@@ -445,8 +445,9 @@ TEST_F(Supervisor, AProbeThatIgnoresItsCancellationIsLeftBehindOnce) {
   EXPECT_EQ(supervisor->abandoned_probes(), 1U);
   const auto settled = claims.calls("settle");
   ASSERT_EQ(settled.size(), 3U);
-  EXPECT_EQ(settled[1].note, "unknown: provider_unavailable");
-  EXPECT_EQ(settled[2].note, "unknown: provider_unavailable");
+  const char* const left = "unknown: provider_unavailable: the last probe of this kind still runs";
+  EXPECT_EQ(settled[1].note, left);
+  EXPECT_EQ(settled[2].note, left);
   EXPECT_EQ(report.remaining, 3);
   *release = true;
   wait_for([&] { return supervisor->abandoned_probes() == 0; });
