@@ -1,0 +1,61 @@
+"""S4: nothing in front hides a claimable target or slows its claim down.
+
+Two sources: one lists as many claimable targets as the other, which has them behind parked, waiting, resolved but
+still listed and held ones, all older. Half of the claimable ones are known and due, half were never seen. Pages of 16
+are claimed from both in turn until nothing is left.
+"""
+from explain import claim, claimed
+from figures import Figure, ratio
+from population import key, make_known, make_source, settle_down
+
+TITLE = "claim(16) behind targets that cannot be claimed, over the same without them"
+
+
+def arrange(db, kind, front, claimable):
+    """`front` is {state: number}; the claimable ones follow. Returns their ids."""
+    before = sum(front.values())
+    make_source(db, kind, before + claimable)
+    first = 1
+    for state, count in front.items():
+        make_known(db, kind, state, count, first)
+        first += count
+    make_known(db, kind, "available", claimable // 2, first)
+    return {key(n) for n in range(first, first + claimable)}
+
+
+def run(scene):
+    unit = scene.size(500, 10_000, 100_000)
+    front = {"manual": unit, "retry": unit, "resolved": unit, "claimed": unit // 10}
+    claimable = scene.size(320, 1000, 1000)
+    with scene.database() as db:
+        wanted = arrange(db.admin, "behind", front, claimable)
+        arrange(db.admin, "clear", {}, claimable)
+        settle_down(db.admin)
+
+        # The rows in front were not handed out by claims, so discovery reads past them now, 4,096 a pass: once.
+        got, passes = set(), 0
+        while len(page := claimed(db.admin, "behind")) < 16:
+            got.update(page)
+            passes += 1
+        got.update(page)
+        scene.add(Figure(f"passes until discovery stood behind {sum(front.values()):,} known rows", passes, "passes"))
+        for _ in range(passes // 8 + 2):  # as many fewer on the other side, so that both end at about the same time
+            claimed(db.admin, "clear")
+
+        behind, clear = [], []
+        session = db.session()
+        for _ in range(scene.size(5, 21, 21)):
+            for kind, costs in (("behind", behind), ("clear", clear)):
+                costs.append(claim(session, kind))
+        scene.check(all(cost.rows == 16 for cost in behind + clear), "every page full", [c.rows for c in behind + clear])
+        names = ("behind", "clear")
+        scene.add(ratio("time", [c.milliseconds for c in behind], [c.milliseconds for c in clear], ("<=", 1.25), names))
+        scene.add(ratio("buffers", [c.buffers for c in behind], [c.buffers for c in clear], ("<=", 1.25), names))
+
+        while page := claimed(db.admin, "behind"):
+            got.update(page)
+        held = {row[0] for row in db.admin.run("SELECT id FROM ql3.run_recovery_controls WHERE kind = 'behind' AND "
+                                               "state = 'claimed' AND owner = 'bench'")}
+        scene.check(held == wanted, "every claimable one claimed, and nothing else",
+                    f"missing {sorted(wanted - held)[:5]}, extra {sorted(held - wanted)[:5]}")
+        scene.check(got <= wanted, "nothing in front was handed out", sorted(got - wanted)[:5])
