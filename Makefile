@@ -60,6 +60,15 @@ check-t: pgroot ## the executable tests of test/t
 check-static check-unit check-regress check-isolation check-t: check-%:
 	@test/run $*
 
+# Only a run of the size that the documentation shows may change it.
+SCALE ?= small
+SCENES ?=
+EXTRA ?=
+bench: deps ## measure ql3 against its baselines (SCALE=smoke|small|full, SCENES="S1 S4", EXTRA=10million)
+	+@$(again) $(parallel) pgroot
+	@test/bench/ql3_bench --throwaway --scale '$(SCALE)' $(if $(SCENES),--scenes '$(SCENES)') --extra '$(EXTRA)' \
+		$(if $(filter full,$(SCALE)),--out docs/performance --document docs/performance.md,--out build/bench)
+
 clean: ## remove everything that was built
 	rm -rf build ql3.so
 
@@ -67,4 +76,4 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all extension client units install install-extension install-client deps pgroot demo demo-switchover check \
-	check-static check-unit check-regress check-isolation check-t clean help
+	check-static check-unit check-regress check-isolation check-t bench clean help

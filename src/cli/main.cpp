@@ -10,6 +10,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "cli/bench.hpp"
 #include "cli/commands.hpp"
 #include "cli/dispatch_command.hpp"
 #include "cli/exit_code.hpp"
@@ -157,6 +158,11 @@ int run_program(int argc, char** argv) {
   DispatchCommand dispatch_command;
   add_dispatch(program, dispatch_command, run);
   for (CLI::App* const command : program.get_subcommands({})) command->fallthrough();
+  // After the loop: everything behind the word is the benchmark's, --help too.
+  CLI::App& bench_app = *program.add_subcommand(
+      "bench", "measure ql3 against its baselines, in databases of its own");
+  bench_app.prefix_command()->set_help_flag();
+  bench_app.callback([&] { run = [&] { return bench(bench_app.remaining()); }; });
 
   try {
     program.parse(argc, argv);

@@ -8,12 +8,12 @@ import datetime
 
 
 def image(db, table, where):
-    """One row of a table as {column: value}."""
-    rows = db.run(f"SELECT * FROM {table} WHERE {where}")
+    """One row of a table as {column: value}, without generated columns."""
+    names = [row[0] for row in db.run("SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 "
+                                      "AND NOT attisdropped AND attgenerated = '' ORDER BY attnum", table)]
+    rows = db.run(f"SELECT {', '.join(names)} FROM {table} WHERE {where}")
     if len(rows) != 1:
         raise RuntimeError(f"{len(rows)} rows of {table} where {where}")
-    names = [row[0] for row in db.run("SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 "
-                                      "AND NOT attisdropped ORDER BY attnum", table)]
     return dict(zip(names, rows[0]))
 
 

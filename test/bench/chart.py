@@ -4,10 +4,11 @@ import subprocess
 
 # Better is to the right, whether the target is a most or a least; the line at 1 is the target.
 PROGRAM = """
-set terminal svg size 900,{height} font 'sans-serif,12' background '#ffffff'
+set terminal svg size 1000,{height} font 'sans-serif,12' background '#ffffff'
 set output '{path}'
 set title 'right of the line: target met'
 set logscale x 2
+set xtics ('1/64' 0.015625, '1/16' 0.0625, '1/8' 0.125, '1/4' 0.25, '1/2' 0.5, '1' 1, '2' 2, '4' 4, '8' 8)
 set xlabel 'times better than the target'
 set yrange [{last}.7:-0.7]
 set ytics nomirror
