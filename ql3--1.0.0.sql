@@ -31,18 +31,32 @@ CREATE TABLE ql3.recovery_sources (
   transition_name text,
   max_failures integer CHECK (max_failures > 0),
   max_hold bigint CHECK (max_hold > 0),
-  version_floor bigint NOT NULL DEFAULT 0 CHECK (version_floor >= 0),
   attached_at timestamptz NOT NULL,
   of_extension boolean NOT NULL DEFAULT false,
   protocol smallint NOT NULL DEFAULT 1,
   CONSTRAINT recovery_sources_pkey PRIMARY KEY (kind),
   CONSTRAINT recovery_sources_transition CHECK ((transition_schema IS NULL) = (transition_name IS NULL))
 );
-COMMENT ON TABLE ql3.recovery_sources IS 'one row per kind ever attached; the row and its version floor survive detach';
+COMMENT ON TABLE ql3.recovery_sources IS 'one row per kind ever attached; the row survives detach';
 COMMENT ON COLUMN ql3.recovery_sources.generation IS 'another one with each attach; hints of an earlier generation are void';
 COMMENT ON COLUMN ql3.recovery_sources.max_hold IS 'microseconds; NULL = no bound';
 COMMENT ON COLUMN ql3.recovery_sources.of_extension IS 'attached by the script of an extension, which attaches it again at restore';
-COMMENT ON COLUMN ql3.recovery_sources.version_floor IS 'no version of this kind is handed out at or below it';
+
+-- What must survive detach, restore and the end of an extension that attached the kind: of every kind, ours too.
+CREATE TABLE ql3.recovery_kinds (
+  kind text COLLATE "C" NOT NULL CHECK (kind ~ '^[a-z][a-z0-9_]{0,62}$'),
+  version_floor bigint NOT NULL DEFAULT 0 CHECK (version_floor >= 0),
+  pruned_to text COLLATE "C",
+  paused_at timestamptz,
+  paused_by text,
+  paused_reason text,
+  protocol smallint NOT NULL DEFAULT 1,
+  CONSTRAINT recovery_kinds_pkey PRIMARY KEY (kind),
+  CONSTRAINT recovery_kinds_paused CHECK ((paused_at IS NULL) = (paused_by IS NULL) AND (paused_at IS NULL) = (paused_reason IS NULL))
+);
+COMMENT ON TABLE ql3.recovery_kinds IS 'one row per kind that was ever paused or pruned';
+COMMENT ON COLUMN ql3.recovery_kinds.version_floor IS 'no version of this kind is handed out at or below it';
+COMMENT ON COLUMN ql3.recovery_kinds.pruned_to IS 'the id at which the next ql3_prune goes on; NULL = at the start';
 
 CREATE TABLE ql3.run_recovery_controls (
   kind text COLLATE "C" NOT NULL CHECK (kind ~ '^[a-z][a-z0-9_]{0,62}$'),
@@ -279,6 +293,33 @@ CREATE INDEX dispatches_observe_idx ON ql3.dispatches (observe_at, attempt) WHER
 -- What somebody has to look at: undecided, disagreeing, or perhaps a second attempt that stands for its item.
 CREATE INDEX dispatches_attention_idx ON ql3.dispatches (request_uid, item, attempt_no)
   WHERE state = 'unknown' OR disagrees OR (attempt_no > 1 AND state <> 'released');
+CREATE INDEX dispatches_decided_idx ON ql3.dispatches (concluded_at, attempt)
+  WHERE state IN ('succeeded', 'failed', 'not_sent', 'released');
+
+-- What is left of a decided attempt after prune, for ever: enough to refuse its item and its token, and no content.
+CREATE TABLE ql3.dispatch_tombstones (
+  request_digest bytea NOT NULL CHECK (octet_length(request_digest) = 32),
+  item_digest bytea NOT NULL CHECK (octet_length(item_digest) = 32),
+  token_digest bytea NOT NULL CHECK (octet_length(token_digest) = 32),
+  identity_digest bytea CHECK (octet_length(identity_digest) = 32),
+  attempt uuid NOT NULL,
+  attempt_no integer NOT NULL CHECK (attempt_no > 0),
+  state text COLLATE "C" NOT NULL CHECK (state IN ('succeeded', 'failed', 'not_sent', 'released')),
+  writer text COLLATE "C" NOT NULL,
+  permitted boolean NOT NULL,
+  writer_outcome text COLLATE "C" CHECK (writer_outcome IN ('succeeded', 'failed', 'unknown', 'not_sent')),
+  judged_outcome text COLLATE "C" CHECK (judged_outcome IN ('succeeded', 'failed', 'unknown', 'not_sent')),
+  override_outcome text COLLATE "C" CHECK (override_outcome IN ('succeeded', 'failed', 'unknown', 'not_sent')),
+  contradicted boolean NOT NULL,
+  claimed_at timestamptz NOT NULL,
+  concluded_at timestamptz NOT NULL,
+  pruned_at timestamptz NOT NULL,
+  protocol smallint NOT NULL DEFAULT 1,
+  CONSTRAINT dispatch_tombstones_pkey PRIMARY KEY (request_digest, item_digest, token_digest)
+);
+COMMENT ON TABLE ql3.dispatch_tombstones IS 'what ql3_prune leaves of a decided attempt; only ql3_forget removes it';
+COMMENT ON COLUMN ql3.dispatch_tombstones.item_digest IS 'of request and item together';
+COMMENT ON COLUMN ql3.dispatch_tombstones.identity_digest IS 'of action and arguments; NULL where the attempt had none';
 
 -- The lineage that this server writes now. NULL on a standby, which writes none.
 CREATE TYPE ql3.lineage AS (system_identifier text, timeline bigint, database oid, installation uuid);
@@ -507,6 +548,17 @@ CREATE FUNCTION ql3.ql3_detach_source(kind text)
   AS 'MODULE_PATHNAME', 'ql3_detach_source';
 COMMENT ON FUNCTION ql3.ql3_detach_source(text) IS 'ends a source; its controls and its version floor stay';
 
+CREATE FUNCTION ql3.ql3_pause(kind text, reason text)
+  RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+  AS 'MODULE_PATHNAME', 'ql3_pause';
+COMMENT ON FUNCTION ql3.ql3_pause(text, text) IS
+  'stops claims and conclusions of a kind, or of every attached one (NULL), until ql3_resume';
+
+CREATE FUNCTION ql3.ql3_resume(kind text, reason text)
+  RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+  AS 'MODULE_PATHNAME', 'ql3_resume';
+COMMENT ON FUNCTION ql3.ql3_resume(text, text) IS 'ends the pause of a kind, or every pause (NULL)';
+
 -- Recovery (runtime) ----------------------------------------------------------------------------------------------
 
 CREATE FUNCTION ql3.ql3_claim(owner text, page_size integer DEFAULT 16, lease interval DEFAULT '30 s',
@@ -600,6 +652,24 @@ CREATE FUNCTION ql3.ql3_release_page(kinds text[], ids text[], versions bigint[]
   SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'ql3_release_page';
 COMMENT ON FUNCTION ql3.ql3_release_page(text[], text[], bigint[], text) IS
   'makes several parked or waiting targets claimable now: released or stale, in input order';
+
+CREATE FUNCTION ql3.ql3_import(kind text, ids text[], states text[], failure_counts integer[], reason text)
+  RETURNS SETOF ql3.target_result LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER COST 1000 ROWS 16
+  SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'ql3_import';
+COMMENT ON FUNCTION ql3.ql3_import(text, text[], text[], integer[], text) IS
+  'takes over where targets stood in another table: imported, known or not_listed, in input order';
+
+CREATE FUNCTION ql3.ql3_prune(older_than interval, batch integer DEFAULT 1000)
+  RETURNS bigint LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER COST 1000
+  SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'ql3_prune';
+COMMENT ON FUNCTION ql3.ql3_prune(interval, integer) IS
+  'removes up to batch rows of what is over for so long; decided dispatches leave a tombstone; repeat until 0';
+
+CREATE FUNCTION ql3.ql3_forget(request_uid text, reason text)
+  RETURNS bigint LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'ql3_forget';
+COMMENT ON FUNCTION ql3.ql3_forget(text, text) IS
+  'removes the tombstones of a request, so that its items can be dispatched anew; repeat until 0';
 
 CREATE FUNCTION ql3.ql3_grant(role regrole, profile text)
   RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY INVOKER
@@ -695,12 +765,14 @@ REVOKE USAGE ON TYPE ql3.claimed_target, ql3.target_result, ql3.observed_target,
   ql3.explanation, ql3.lineage, ql3.dispatch_verdict, ql3.observed_dispatch FROM PUBLIC;
 
 SELECT pg_extension_config_dump('ql3.recovery_sources', 'WHERE NOT of_extension');
+SELECT pg_extension_config_dump('ql3.recovery_kinds', '');
 SELECT pg_extension_config_dump('ql3.run_recovery_controls', '');
 SELECT pg_extension_config_dump('ql3.recovery_pages', '');
 SELECT pg_extension_config_dump('ql3.judgements', '');
 SELECT pg_extension_config_dump('ql3.judgements_judgement_id_seq', '');
 SELECT pg_extension_config_dump('ql3.audit_events', '');
 SELECT pg_extension_config_dump('ql3.dispatches', '');
+SELECT pg_extension_config_dump('ql3.dispatch_tombstones', '');
 SELECT pg_extension_config_dump('ql3.dispatch_lineage', '');
 SELECT pg_extension_config_dump('ql3.dispatch_confirmations', '');
 SELECT pg_extension_config_dump('ql3.dispatch_confirmations_confirmation_seq', '');

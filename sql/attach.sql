@@ -145,7 +145,7 @@ SELECT id FROM ql3_claim('B', 16, '5 min', tok(4));
 SELECT ql3_settle('attach', 'a', 'A', tok(2), 1, 'retry', '0');
 SELECT id, version > 1 FROM ql3_claim('B', 16, '5 min', tok(5));
 -- The floor of a kind stands for controls that are gone, through detach and attach.
-UPDATE ql3.recovery_sources SET version_floor = 1000 WHERE kind = 'attach';
+INSERT INTO ql3.recovery_kinds (kind, version_floor) VALUES ('attach', 1000);
 SELECT FROM ql3_detach_source('attach');
 SELECT FROM ql3_attach_source('attach', 'lost');
 SELECT FROM list('c');

@@ -23,7 +23,7 @@ WHERE to_jsonb(c)::text LIKE '%"control-core"%'
 -- The names of the interface, each exactly once: an overload would make an untyped call ambiguous.
 SELECT f FROM unnest('{ql3_attach_source,ql3_detach_source,ql3_claim,ql3_renew,ql3_renew_page,
 ql3_settle,ql3_settle_page,ql3_give_back,ql3_conclude,ql3_require_fence,ql3_observe,ql3_observe_one,
-ql3_release,ql3_park,ql3_grant,ql3_revoke}'::text[]) AS f
+ql3_release,ql3_park,ql3_pause,ql3_resume,ql3_import,ql3_prune,ql3_forget,ql3_grant,ql3_revoke}'::text[]) AS f
 WHERE (SELECT count(*) FROM pg_proc WHERE proname = f AND pronamespace = 'ql3'::regnamespace) <> 1;
 SELECT proname FROM pg_proc WHERE pronamespace = 'ql3'::regnamespace GROUP BY 1 HAVING count(*) > 1;
 -- Every function is described, and names itself in no other schema.
@@ -40,7 +40,7 @@ WHERE pronamespace = 'ql3'::regnamespace AND proname LIKE 'ql3\_%' AND NOT prose
 -- A strict function would answer NULL for a NULL; whatever writes is volatile and never runs in parallel.
 SELECT proname FROM pg_proc
 WHERE pronamespace = 'ql3'::regnamespace
-  AND proname ~ '^ql3_(claim|renew|settle|give_back|conclude|require_fence|observe|release|park|attach|detach|grant|revoke)'
+  AND proname ~ '^ql3_(claim|renew|settle|give_back|conclude|require_fence|observe|release|park|pause|resume|import|prune|forget|attach|detach|grant|revoke)'
   AND (proisstrict OR proparallel = 's' OR (provolatile <> 'v' AND proname !~ 'observe'));
 
 -- Nobody has a right: not PUBLIC on a function, a table or the schema.
@@ -67,7 +67,7 @@ WHERE c.relnamespace = 'ql3'::regnamespace AND c.relkind IN ('r', 'v')
   AND a.attname LIKE '%token%' AND a.atttypid = 'uuid'::regtype;
 -- A dump carries every table whose rows are somebody's work.
 SELECT t FROM unnest('{ql3.run_recovery_controls,ql3.recovery_sources,ql3.judgements,
-ql3.audit_events}'::regclass[]) AS t
+ql3.audit_events,ql3.recovery_kinds,ql3.dispatch_tombstones}'::regclass[]) AS t
 WHERE NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'ql3' AND t::oid = ANY (extconfig));
 
 -- The timeout of a claiming transaction belongs to the superuser, also before the library is loaded.

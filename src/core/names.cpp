@@ -136,6 +136,10 @@ void check_max_failures(std::int32_t value, std::string_view argument) {
   check_count(value, 1, failure_count_max, argument);
 }
 
+void check_failure_count(std::int32_t value, std::string_view argument) {
+  check_count(value, 0, failure_count_max, argument);
+}
+
 void check_batch(std::int32_t value, std::string_view argument) {
   check_count(value, 1, prune_batch_max, argument);
 }

@@ -52,6 +52,9 @@ void check_same_length(std::int64_t value, std::string_view argument, std::int64
 // 1 to 1,000,000.
 void check_max_failures(std::int32_t value, std::string_view argument = "max_failures");
 
+// A failure count that is handed in: 0 to 1,000,000.
+void check_failure_count(std::int32_t value, std::string_view argument = "failure_counts");
+
 // Rows of one prune: 1 to 100,000.
 void check_batch(std::int32_t value, std::string_view argument = "batch");
 

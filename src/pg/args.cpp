@@ -115,6 +115,16 @@ bounded<std::int64_t> arguments::numbers(int position, const char* name) const {
   return result;
 }
 
+bounded<std::int32_t> arguments::numbers32(int position, const char* name) const {
+  bounded<std::int32_t> result;
+  const elements read = open_array(datum(position, name), name, INT4OID, sizeof(int32), true, TYPALIGN_INT);
+  for (int at = 0; at < read.count; ++at) {
+    if (read.nulls[at]) refuse_null_element(name, at);
+    result.push_back(DatumGetInt32(read.values[at]));
+  }
+  return result;
+}
+
 bounded<std::optional<interval_parts>> arguments::maybe_lengths(int position, const char* name) const {
   bounded<std::optional<interval_parts>> result;
   const elements read =

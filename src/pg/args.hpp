@@ -32,6 +32,7 @@ class arguments {
   bounded<std::string_view> texts(int position, const char* name) const;
   bounded<std::optional<std::string_view>> maybe_texts(int position, const char* name) const;
   bounded<std::int64_t> numbers(int position, const char* name) const;
+  bounded<std::int32_t> numbers32(int position, const char* name) const;
   bounded<std::optional<interval_parts>> maybe_lengths(int position, const char* name) const;
 
  private:

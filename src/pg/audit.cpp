@@ -41,6 +41,8 @@ std::string_view role_name(Oid role) {
 
 }  // namespace
 
+std::string_view acting_user() { return role_name(GetSessionUserId()); }
+
 void audit(const audited_act& act) {
   wait_transaction_lock(lock_space::audit, 0);
   std::int64_t id = 1;
@@ -54,7 +56,7 @@ void audit(const audited_act& act) {
     }
   }
   instant const at = clock_now();
-  std::string_view const actor = role_name(GetSessionUserId());
+  std::string_view const actor = acting_user();
   std::string_view const role = role_name(GetOuterUserId());
   insert_event.write(params().number(id).time(at).text(actor).text(role).text(act.action).text(act.kind).text(act.id)
                          .text(act.reason).text(act.before).text(act.after).digest(previous));

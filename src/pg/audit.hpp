@@ -18,4 +18,7 @@ struct audited_act {
 // other, at most 1 s (55P03). Lock order: the target's row before the chain.
 void audit(const audited_act& act);
 
+// The session's user, as the tables keep who did it.
+std::string_view acting_user();
+
 }  // namespace ql3::pg

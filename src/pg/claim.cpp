@@ -11,6 +11,8 @@ namespace ql3::pg {
 
 namespace {
 
+constexpr int pages_forgotten_by_claim = 4;
+
 enum claim_argument : int { arg_owner, arg_page_size, arg_lease, arg_token, arg_kinds };
 
 void add_row(result_set& result, std::string_view kind, const facts& now, instant observed_at, std::string_view owner,
@@ -122,15 +124,17 @@ Datum claim(FunctionCallInfo fcinfo) {
         return;
       }
     }
-    seed_discovery(sources);
-    claim_page page(request, sources);
+    // A repeat is answered above: what it returns is held, whatever was paused since.
+    per_source<source> const open = unpaused(sources, !kinds.has_value());
+    seed_discovery(open);
+    claim_page page(request, open);
     page.fill();
     for (const source_reader& each : page.readers())
       if (each.is_blind()) warn_blind(each.from(), each.why());
     if (page.targets().empty()) return;
     hand_out(result, page, request, with);
     remember_page(request, kinds, page);
-    forget_old_pages(page.stamp().claimed_at);
+    forget_old_pages(page.stamp().claimed_at, pages_forgotten_by_claim);
   });
   return Datum(0);
 }

@@ -58,7 +58,10 @@ facts kept_facts(MemoryContext where, const facts& row) {
 
 claim_page::claim_page(const claim_request& request, const per_source<source>& sources)
     : request_(request), timeline_(live_timeline()) {
-  for (const source& each : sources) readers_.push_back(source_reader(each));
+  for (const source& each : sources) {
+    readers_.push_back(source_reader(each));
+    floors_.push_back(each.version_floor);
+  }
 }
 
 bool claim_page::is_taken(int reader, std::string_view id) const noexcept {
@@ -246,6 +249,12 @@ void claim_page::lock_candidates(int reader, candidates& chosen) {
     each.before = *row;
     locked.push_back(each);
   }
+  // A prune since our first look may have removed a row and raised the floor above its version.
+  for (const candidate& each : locked) {
+    if (!each.fresh) continue;
+    floors_[reader] = std::max(floors_[reader], current_floor(from.kind));
+    break;
+  }
   chosen = locked;
 }
 
@@ -259,7 +268,7 @@ int claim_page::verify(int reader, candidates& locked) {
     const candidate& one = locked[at];
     if (from.is_blind() || !wanted[at].listed) {
       // A blind source says nothing about its targets: known ones keep their state.
-      if (one.fresh) delete_inserted(from.from().kind, one.now.id);
+      if (one.fresh) delete_control(from.from().kind, one.now.id);
       else if (!from.is_blind()) mark_left(from.from().kind, one.now.id, clock_now());
       continue;
     }
@@ -276,8 +285,8 @@ void claim_page::admit(int reader, const candidate& one, const facts& now) {
   target.fresh = one.fresh;
   if (one.fresh) {
     target.rewrite = !now.same_incident(one.now.run_id, one.now.status, one.now.lost_at) ||
-                     now.created_at != one.now.created_at;
-    target.version = next_version(0, from.version_floor, timeline_);
+                     now.created_at != one.now.created_at || floors_[reader] != from.version_floor;
+    target.version = next_version(0, floors_[reader], timeline_);
     taken_.push_back(target);
     return;
   }
@@ -291,7 +300,7 @@ void claim_page::admit(int reader, const candidate& one, const facts& now) {
     park_exhausted(reader, before, count);
     return;
   }
-  target.version = next_version(before.control.version, from.version_floor, timeline_);
+  target.version = next_version(before.control.version, floors_[reader], timeline_);
   target.failure_count = count;
   taken_.push_back(target);
 }
@@ -309,7 +318,7 @@ void claim_page::drop_blind(int reader) {
   bounded<taken_target> others;
   for (const taken_target& each : taken_) {
     if (each.reader != reader) others.push_back(each);
-    else if (each.fresh) delete_inserted(readers_[reader].from().kind, each.now.id);
+    else if (each.fresh) delete_control(readers_[reader].from().kind, each.now.id);
   }
   taken_ = others;
 }

@@ -67,6 +67,7 @@ class claim_page {
 
   claim_request request_;
   per_source<source_reader> readers_;
+  per_source<std::int64_t> floors_;  // no version of the source's kind at or below it
   bounded<taken_target> taken_;
   control_peek peek_;
   claim_stamp stamp_{};

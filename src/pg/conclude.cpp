@@ -65,6 +65,7 @@ Datum conclude(FunctionCallInfo fcinfo) {
     if (!from)
       throw error(sqlstate::undefined_object,
                   (message_text<256>() << "no source is attached for kind " << quoted{name.kind}).view());
+    if (from->paused) refuse_paused(*from);
     bool const applied = name.kind == dispatch_kind ? judge_dispatch(name.id, verdict, evidence.text)
                                                     : run_transition(in, *from, name.id, verdict, evidence.whole);
     // The row is ours since the lock; only the transition itself, calling ql3, could have ended the claim.

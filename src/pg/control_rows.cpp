@@ -1,5 +1,9 @@
 #include "control_rows.hpp"
 
+#include "control_peek.hpp"
+#include "session.hpp"
+#include "try_lock.hpp"
+
 namespace ql3::pg {
 
 namespace {
@@ -41,6 +45,12 @@ constinit statement claim_row{
     TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID, INT4OID};
 
 constinit statement delete_row{"DELETE FROM ql3.run_recovery_controls WHERE kind = $1 AND id = $2", TEXTOID, TEXTOID};
+
+constinit statement insert_unclaimed_row{
+    "INSERT INTO ql3.run_recovery_controls (kind, id, state, run_id, status, created_at, lost_at, observed_at, version,"
+    "  next_claim_at, due_at, failure_count, detail) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12)",
+    TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID,
+    TIMESTAMPTZOID, INT4OID, TEXTOID};
 
 constinit statement end_row{
     "UPDATE ql3.run_recovery_controls SET state = $3, owner = NULL, token_digest = NULL, claimed_at = NULL,"
@@ -155,7 +165,22 @@ void update_claimed(std::string_view kind, const facts& now, const claim_stamp& 
                       .number32(failure_count));
 }
 
-void delete_inserted(std::string_view kind, std::string_view id) { delete_row.write(params().text(kind).text(id)); }
+bool insert_unclaimed(std::string_view kind, const facts& now, const ending& how) {
+  brief_lock key(lock_space::target, lock_key(kind, now.id));
+  if (!key.held()) return false;
+  control_peek peek;
+  bool const absent = peek.look(kind, now.id).there == presence::absent;
+  peek.close();
+  if (absent)
+    insert_unclaimed_row.write(params().text(kind).text(now.id).text(to_text(how.st)).text(now.run_id).text(now.status)
+                                   .time(now.created_at).time(now.lost_at).time(statement_time())
+                                   .time(how.next_claim_at).time(how.due_at).number32(how.failure_count)
+                                   .text(how.detail));
+  key.release();
+  return absent;
+}
+
+void delete_control(std::string_view kind, std::string_view id) { delete_row.write(params().text(kind).text(id)); }
 
 void end_claim(std::string_view kind, std::string_view id, const ending& how) {
   params to;

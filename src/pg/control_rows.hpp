@@ -52,8 +52,8 @@ struct claim_stamp {
 void insert_claimed(std::string_view kind, const facts& now, const claim_stamp& stamp, std::int64_t version);
 void update_claimed(std::string_view kind, const facts& now, const claim_stamp& stamp, std::int64_t version,
                     std::int32_t failure_count);
-// Takes back a row that insert_claimed wrote in this transaction.
-void delete_inserted(std::string_view kind, std::string_view id);
+// For a row that this transaction inserted or locked.
+void delete_control(std::string_view kind, std::string_view id);
 
 // What ends a claim, or moves a row without one. `due_at` empty = looked at only when listed again.
 struct ending {
@@ -65,6 +65,9 @@ struct ending {
   std::string_view ended_result;
   std::optional<std::string_view> detail;
 };
+// Writes the row of a target that has none, with version 0. False, and nothing written, when there is one or another
+// session is just making it.
+bool insert_unclaimed(std::string_view kind, const facts& now, const ending& how);
 void end_claim(std::string_view kind, std::string_view id, const ending& how);
 // The target left its source: resolved, count 0; how its last claim ended stays recognisable.
 void mark_left(std::string_view kind, std::string_view id, instant clock);

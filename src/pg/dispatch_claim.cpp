@@ -39,12 +39,11 @@ std::string_view kept_view(const message_text<512>& text) { return keep_text(tex
 claim_verdict claim_item(const dispatch_request& request) {
   std::optional<attempt_row> const own = attempt_of_token(request.name, request.with.digest);
   if (own && own->facts.released) return {"released", own, "the token was released: make a new one"};
-  if (std::optional<identity> const known = identity_of(request.name))
-    if (std::optional<std::string_view> const key = first_difference(*known, request.what)) {
-      message_text<512> detail;
-      detail << "the item has another " << quoted{*key} << "; another action needs another item or request uid";
-      return {"identity_conflict", unreleased_attempt(request.name), kept_view(detail)};
-    }
+  if (std::optional<std::string_view> const key = difference_from_known(request.name, request.what)) {
+    message_text<512> detail;
+    detail << "the item has another " << quoted{*key} << "; another action needs another item or request uid";
+    return {"identity_conflict", unreleased_attempt(request.name), kept_view(detail)};
+  }
   if (std::optional<attempt_row> const done = concluded_attempt(request.name))
     return {"concluded", done, finished_hint};
   if (std::optional<attempt_row> const standing = own ? own : unreleased_attempt(request.name)) {
@@ -113,7 +112,7 @@ bool permit_attempt(const item_name& name, std::string_view writer, const token&
   own->facts.permitted = true;
   own->permitted_at = clock_now();
   own->observe_at = std::max(own->observe_at, later(*own->permitted_at, own->observe_after));
-  update_attempt(*own);
+  update_attempt(name, *own);
   // What the permission stands on is visible; it must also survive. The error takes the mark back.
   if (!standbys_have_all())
     throw error(sqlstate::lock_not_available, "the claim is not yet proven to be durable",

@@ -27,7 +27,7 @@ bool judge_dispatch(std::string_view attempt_id, std::string_view verdict,
   if (!judge_attempt(row->facts, value, row->observe_at <= clock_now())) return false;
   row->concluded_at = clock_now();
   if (evidence && !row->detail) row->detail = kept_note(*evidence);
-  update_attempt(*row);
+  update_attempt(*name, *row);
   return true;
 }
 

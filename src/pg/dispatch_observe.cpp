@@ -24,7 +24,7 @@ void add_attempt(result_set& result, const item_name& name, const attempt_row& r
   out.value(uuid_datum(row.attempt))
       .text(to_text(st))
       .boolean(with && st == dispatch_state::claimed && same_digest(row.token_digest, with->digest))
-      .boolean(row.permit_digest != nullptr);
+      .boolean(row.facts.permitted);
   out.text(decided ? std::optional<std::string_view>(to_text(st))
                    : std::optional<std::string_view>());
   out.text(word(row.facts.writer))
@@ -92,7 +92,7 @@ Datum dispatch_override(FunctionCallInfo fcinfo) {
       return false;
     if (!row->concluded_at) row->concluded_at = clock_now();
     row->detail = reason;
-    update_attempt(*row);
+    update_attempt(*name, *row);
     audit({"override", dispatch_kind, uuid_text(attempt), reason, state_json(*expected),
            state_json(state_of(row->facts))});
     return true;
@@ -112,11 +112,10 @@ Datum dispatch_record(FunctionCallInfo fcinfo) {
     force_synchronous_commit();
     lock_item(name);
     if (unreleased_attempt(name)) return false;
-    if (std::optional<identity> const known = identity_of(name))
-      if (std::optional<std::string_view> const key = first_difference(*known, what))
-        throw error(sqlstate::invalid_parameter,
-                    (message_text<256>() << "the item has another " << quoted{*key}).view(),
-                    "Another action is another item or request uid.");
+    if (std::optional<std::string_view> const key = difference_from_known(name, what))
+      throw error(sqlstate::invalid_parameter,
+                  (message_text<256>() << "the item has another " << quoted{*key}).view(),
+                  "Another action is another item or request uid.");
     live_lineage const live = read_live_lineage();
     token const nobody = random_token();  // known to nobody: no message can speak for this attempt
     new_attempt found{};

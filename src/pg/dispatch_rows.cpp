@@ -1,6 +1,7 @@
 #include "dispatch_rows.hpp"
 
 #include "session.hpp"
+#include "tombstones.hpp"
 #include "try_lock.hpp"
 
 extern "C" {
@@ -101,19 +102,6 @@ constinit statement update_row{
 
 constexpr int protocol_known = 1;
 
-fact fact_of(const rows& found, int column) {
-  std::optional<std::string_view> const word = found.maybe_text(0, column);
-  if (!word) return std::nullopt;
-  std::optional<outcome> const known = parse_outcome(*word);
-  if (!known) throw error(sqlstate::internal_error, "unknown outcome in ql3.dispatches");
-  return known;
-}
-
-std::optional<std::string_view> word_of(const fact& value) {
-  if (!value) return std::nullopt;
-  return to_text(*value);
-}
-
 const unsigned char* digest_at(const rows& found, int column) {
   if (found.is_null(0, column)) return nullptr;
   return reinterpret_cast<const unsigned char*>(keep_text(text_of(found.datum(0, column))).data());
@@ -142,9 +130,9 @@ std::optional<attempt_row> first(const rows& found) {
   row.permitted_at = found.maybe_time(0, 11);
   row.observe_after = found.number(0, 12);
   row.observe_at = found.time(0, 13);
-  row.facts.writer = fact_of(found, 14);
-  row.facts.judged = fact_of(found, 15);
-  row.facts.overridden = fact_of(found, 16);
+  row.facts.writer = fact_of(found, 0, 14);
+  row.facts.judged = fact_of(found, 0, 15);
+  row.facts.overridden = fact_of(found, 0, 16);
   row.concluded_at = found.maybe_time(0, 17);
   row.facts.contradicted = found.boolean(0, 18);
   if (!found.is_null(0, 19)) row.detail = keep_text(found.text(0, 19));
@@ -159,36 +147,11 @@ params item_params(const item_name& name) {
   return to;
 }
 
-}  // namespace
-
-void lock_item(const item_name& name) {
-  wait_transaction_lock(lock_space::item, lock_key(name.request_uid, name.item));
-}
-
-std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigned char* token_digest) {
-  return first(of_token.run(item_params(name).digest(token_digest)));
-}
-std::optional<attempt_row> unreleased_attempt(const item_name& name) {
-  return first(unreleased.run(item_params(name)));
-}
-std::optional<attempt_row> concluded_attempt(const item_name& name) { return first(concluded.run(item_params(name))); }
-std::optional<attempt_row> unpermitted_attempt(const item_name& name) {
-  return first(unpermitted.run(item_params(name)));
-}
-std::optional<attempt_row> latest_attempt(const item_name& name) { return first(latest.run(item_params(name))); }
-std::optional<attempt_row> attempt_by_id(const uuid_value& attempt) {
-  return first(by_id.run(params().add(uuid_datum(attempt))));
-}
-
-int count_unreleased(const item_name& name) {
-  rows const found = unreleased_count.run(item_params(name));
-  return static_cast<int>(found.number(0, 1));
-}
-
-std::optional<item_name> item_of_attempt(const uuid_value& attempt) {
-  rows const found = item_by_id.run(params().add(uuid_datum(attempt)));
-  if (found.empty()) return std::nullopt;
-  return item_name{keep_text(found.text(0, 1)), keep_text(found.text(0, 2))};
+// The first of the rows, else what was pruned.
+template <class Pruned>
+std::optional<attempt_row> first_or(const rows& found, Pruned&& pruned) {
+  std::optional<attempt_row> row = first(found);
+  return row ? row : pruned();
 }
 
 std::optional<identity> identity_of(const item_name& name) {
@@ -198,11 +161,80 @@ std::optional<identity> identity_of(const item_name& name) {
   return identity{keep_text(found.text(0, 1)), call([&] { return JsonbPGetDatum(DatumGetJsonbPCopy(document)); })};
 }
 
-std::optional<std::string_view> first_difference(const identity& a, const identity& b) {
-  if (a.action != b.action) return "action";
-  rows const found = difference.run(params().add(a.arguments).add(b.arguments));
+}  // namespace
+
+fact fact_of(const rows& found, int row, int column) {
+  std::optional<std::string_view> const word = found.maybe_text(row, column);
+  if (!word) return std::nullopt;
+  std::optional<outcome> const known = parse_outcome(*word);
+  if (!known) throw error(sqlstate::internal_error, "unknown outcome in a table of dispatches");
+  return known;
+}
+
+std::optional<std::string_view> word_of(const fact& value) {
+  if (!value) return std::nullopt;
+  return to_text(*value);
+}
+
+void lock_item(const item_name& name) {
+  wait_transaction_lock(lock_space::item, lock_key(name.request_uid, name.item));
+}
+
+std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigned char* token_digest) {
+  return first_or(of_token.run(item_params(name).digest(token_digest)),
+                  [&] { return tombstone_of_token(name, token_digest); });
+}
+std::optional<attempt_row> unreleased_attempt(const item_name& name) {
+  return first_or(unreleased.run(item_params(name)), [&] { return unreleased_tombstone(name); });
+}
+std::optional<attempt_row> concluded_attempt(const item_name& name) {
+  return first_or(concluded.run(item_params(name)), [&] { return unreleased_tombstone(name); });
+}
+std::optional<attempt_row> unpermitted_attempt(const item_name& name) {
+  return first(unpermitted.run(item_params(name)));
+}
+std::optional<attempt_row> latest_attempt(const item_name& name) {
+  return first_or(latest.run(item_params(name)), [&] { return latest_tombstone(name); });
+}
+std::optional<attempt_row> attempt_by_id(const uuid_value& attempt) {
+  return first(by_id.run(params().add(uuid_datum(attempt))));
+}
+
+int count_unreleased(const item_name& name) {
+  rows const found = unreleased_count.run(item_params(name));
+  return static_cast<int>(found.number(0, 1)) + count_unreleased_tombstones(name);
+}
+
+std::optional<item_name> item_of_attempt(const uuid_value& attempt) {
+  rows const found = item_by_id.run(params().add(uuid_datum(attempt)));
   if (found.empty()) return std::nullopt;
-  return keep_text(found.text(0, 1));
+  return item_name{keep_text(found.text(0, 1)), keep_text(found.text(0, 2))};
+}
+
+void identity_digest(const identity& what, unsigned char (&digest)[digest_size]) {
+  // The type's own hash, twice: equal documents have one whatever their spelling.
+  request_bytes bytes;
+  bytes.add(what.action);
+  for (std::int64_t seed : {std::int64_t{1}, std::int64_t{2}})
+    bytes.add(call([&] {
+      return DatumGetInt64(DirectFunctionCall2(jsonb_hash_extended, what.arguments, Int64GetDatum(seed)));
+    }));
+  bytes.digest(digest);
+}
+
+std::optional<std::string_view> difference_from_known(const item_name& name, const identity& what) {
+  if (std::optional<identity> const known = identity_of(name)) {
+    if (known->action != what.action) return "action";
+    rows const found = difference.run(params().add(known->arguments).add(what.arguments));
+    if (found.empty()) return std::nullopt;
+    return keep_text(found.text(0, 1));
+  }
+  const unsigned char* const pruned = identity_of_tombstones(name);
+  if (pruned == nullptr) return std::nullopt;
+  unsigned char given[digest_size];
+  identity_digest(what, given);
+  if (same_digest(pruned, given)) return std::nullopt;
+  return "action or arguments";
 }
 
 void insert_attempt(const new_attempt& what) {
@@ -233,7 +265,11 @@ void insert_attempt(const new_attempt& what) {
     throw error(sqlstate::internal_error, "an attempt exists already that was not seen");
 }
 
-void update_attempt(const attempt_row& row) {
+void update_attempt(const item_name& name, const attempt_row& row) {
+  if (row.is_tombstone) {
+    update_tombstone(name, row);
+    return;
+  }
   dispatch_state const st = state_of(row.facts);
   params to;
   to.add(uuid_datum(row.attempt)).text(to_text(st));

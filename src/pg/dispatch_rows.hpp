@@ -26,18 +26,20 @@ struct attempt_row {
   std::optional<instant> concluded_at;
   std::optional<std::string_view> detail;
   attempt_facts facts;  // own_lineage is filled in by whoever knows the live one
+  bool is_tombstone;    // pruned: facts, writer, token and times only
 };
 
 // Every step of one item takes this lock before the attempt's row; waits at most 1 s (55P03). To the end of the
 // transaction.
 void lock_item(const item_name& name);
 
+// These find tombstones too, behind the rows: what is pruned still answers for its item and its token.
 std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigned char* token_digest);
 // The attempt that stands for the item: not released, the first of several.
 std::optional<attempt_row> unreleased_attempt(const item_name& name);
 // One that is concluded, where several stand.
 std::optional<attempt_row> concluded_attempt(const item_name& name);
-// The one that is claimed and has no permit.
+// The one that is claimed and has no permit: never a tombstone.
 std::optional<attempt_row> unpermitted_attempt(const item_name& name);
 int count_unreleased(const item_name& name);
 std::optional<attempt_row> latest_attempt(const item_name& name);
@@ -50,9 +52,11 @@ struct identity {
   std::string_view action;
   Datum arguments;  // jsonb
 };
-std::optional<identity> identity_of(const item_name& name);
-// The first key that tells two identities apart ("action", or a key of the arguments); absent when they are equal.
-std::optional<std::string_view> first_difference(const identity& a, const identity& b);
+// The first key that tells an identity apart from the one the item is known by ("action", or a key of the arguments;
+// of a pruned item both together); absent when they are equal or the item has none yet.
+std::optional<std::string_view> difference_from_known(const item_name& name, const identity& what);
+// Of action and arguments, equal where jsonb calls the arguments equal.
+void identity_digest(const identity& what, unsigned char (&digest)[digest_size]);
 
 struct new_attempt {
   item_name name;
@@ -67,8 +71,12 @@ struct new_attempt {
 };
 void insert_attempt(const new_attempt& what);
 
-// Writes facts, state, permit and times of a row that was changed under the item's lock.
-void update_attempt(const attempt_row& row);
+// Writes facts, state, permit and times of a row (of a tombstone: facts and state) changed under the item's lock.
+void update_attempt(const item_name& name, const attempt_row& row);
+
+// Words and values of a fact as the tables have them. XX000 for a word this library does not know.
+fact fact_of(const rows& found, int row, int column);
+std::optional<std::string_view> word_of(const fact& value);
 
 identity read_identity(const arguments& given, int action_position, int arguments_position);
 item_name read_item(const arguments& given);

@@ -41,7 +41,7 @@ std::string_view extend(const writer_name& who, std::int64_t observe_after) {
   if (due > own->observe_at) {
     own->observe_at = due;
     own->observe_after = observe_after;
-    update_attempt(*own);
+    update_attempt(who.name, *own);
   }
   return "extended";
 }
@@ -68,21 +68,21 @@ struct settle_words {
   std::optional<token> permit;
 };
 
-std::string_view settle_own(attempt_row& own, const settle_words& how) {
+std::string_view settle_own(const item_name& name, attempt_row& own, const settle_words& how) {
   live_lineage const live = read_live_lineage();
   own.facts.own_lineage = live.row && *live.row == own.lineage;
   bool const permit_matches = how.permit && same_digest(own.permit_digest, how.permit->digest);
   settle_answer const answer = settle_attempt(own.facts, how.value, permit_matches);
   if (how.detail && answer == settle_answer::recorded) own.detail = how.detail;
   if (!own.concluded_at) own.concluded_at = clock_now();
-  update_attempt(own);
+  update_attempt(name, own);
   return word_of(answer);
 }
 
 std::string_view settle(const writer_name& who, const settle_words& how) {
   lock_item(who.name);
   std::optional<attempt_row> own = attempt_of_token(who.name, who.with.digest);
-  if (own) return own->writer == who.writer ? settle_own(*own, how) : foreign;
+  if (own) return own->writer == who.writer ? settle_own(who.name, *own, how) : foreign;
   if (unreleased_attempt(who.name)) return foreign;
   if (how.value == outcome::not_sent) burn(who);
   return absent;
@@ -92,9 +92,8 @@ std::string_view reassert(const writer_name& who, const identity& what, outcome 
   lock_item(who.name);
   std::optional<attempt_row> own = attempt_of_token(who.name, who.with.digest);
   if (own && own->writer != who.writer) return foreign;
-  if (std::optional<identity> const known = identity_of(who.name))
-    if (first_difference(*known, what)) return foreign;
-  if (own) return settle_own(*own, {value, {}, {}});
+  if (difference_from_known(who.name, what)) return foreign;
+  if (own) return settle_own(who.name, *own, {value, {}, {}});
   live_lineage const live = read_live_lineage();
   if (std::optional<attempt_row> standing = unpermitted_attempt(who.name)) {
     // Not permitted here, so nothing was sent under it, and it must not be: the item is done. One
@@ -104,7 +103,7 @@ std::string_view reassert(const writer_name& who, const identity& what, outcome 
       standing->facts.judged = outcome::not_sent;
       standing->facts.released = true;
       standing->concluded_at = clock_now();
-      update_attempt(*standing);
+      update_attempt(who.name, *standing);
     }
   }
   new_attempt lost{};

@@ -76,10 +76,6 @@ params live_params(const live_lineage& live) {
   return to;
 }
 
-std::string_view session_role() {
-  return call([] { return GetUserNameFromId(GetSessionUserId(), false); });
-}
-
 Datum live_lineage_row(FunctionCallInfo fcinfo) {
   if (RecoveryInProgress()) {
     fcinfo->isnull = true;
@@ -117,7 +113,7 @@ Datum confirm_promotion(FunctionCallInfo fcinfo) {
     if (identifier != live.system_identifier || timeline != live.timeline) return false;
     uuid_value const row = ensure_lineage_row(live);
     instant const now = clock_now();
-    insert_confirmation.write(params().add(uuid_datum(row)).text(method).text(reason).text(session_role()).time(now));
+    insert_confirmation.write(params().add(uuid_datum(row)).text(method).text(reason).text(acting_user()).time(now));
     message_text<128> asserted;
     asserted << "{\"system_identifier\": \"" << live.system_identifier << "\", \"timeline\": " << live.timeline
              << ", \"method\": \"" << method << "\"}";
@@ -135,7 +131,7 @@ Datum halt_dispatch(FunctionCallInfo fcinfo) {
     bound_transaction();
     force_synchronous_commit();
     wait_transaction_lock(lock_space::halt, 0);
-    insert_halt.write(params().add(uuid_datum(halt)).text(reason).text(session_role()).time(clock_now()));
+    insert_halt.write(params().add(uuid_datum(halt)).text(reason).text(acting_user()).time(clock_now()));
     audit({"halt_dispatch", {}, uuid_text(halt), reason, {}, {}});
   });
   return uuid_datum(halt);
@@ -149,7 +145,7 @@ Datum unhalt_dispatch(FunctionCallInfo fcinfo) {
   bool const ended = in_session([&] {
     bound_transaction();
     force_synchronous_commit();
-    if (end_halt.write(params().add(uuid_datum(halt)).time(clock_now()).text(session_role()).text(reason)) == 0)
+    if (end_halt.write(params().add(uuid_datum(halt)).time(clock_now()).text(acting_user()).text(reason)) == 0)
       return false;
     audit({"unhalt_dispatch", {}, uuid_text(halt), reason, {}, {}});
     return true;

@@ -64,16 +64,25 @@ void add_state(result_row& row, const std::optional<locked_control>& known) {
   row.number32(known->control.failure_count);
 }
 
+// Why nobody gets it: its kind is paused, else what its own row says.
+std::optional<std::string_view> detail_of(const source& from, const std::optional<locked_control>& known) {
+  if (!from.paused) return known ? known->detail : std::nullopt;
+  message_text<note_max + 16> text;
+  text << "paused: " << *from.paused;
+  return keep_text(text.view());
+}
+
 void add_target(result_set& result, const source& from, const facts& now, bool has_more) {
   std::optional<locked_control> const known = read_control(from.kind, now.id);
   bool const changed = known && !known->is_incident_of(now);
-  bool const claimable = !known || judge(known->control, clock_now(), changed) == claimability::claimable;
+  bool const claimable =
+      !from.paused && (!known || judge(known->control, clock_now(), changed) == claimability::claimable);
   result_row row;
   row.text(from.kind).text(now.id).text(now.run_id).text(now.status).time(now.created_at).time(now.lost_at)
       .time(statement_time());
   add_state(row, known);
   row.json(now.further).boolean(claimable).boolean(has_more);
-  row.text(known ? known->detail : std::optional<std::string_view>{});
+  row.text(detail_of(from, known));
   row.into(result);
 }
 

@@ -3,11 +3,9 @@
 #include <tuple>
 
 #include "audit.hpp"
-#include "control_peek.hpp"
 #include "control_rows.hpp"
 #include "result_set.hpp"
 #include "session.hpp"
-#include "try_lock.hpp"
 
 namespace ql3::pg {
 
@@ -125,34 +123,19 @@ Datum release_page(FunctionCallInfo fcinfo) {
   return Datum(0);
 }
 
-constinit statement insert_parked{
-    "INSERT INTO ql3.run_recovery_controls (kind, id, state, run_id, status, created_at, lost_at, observed_at, version,"
-    "  failure_count, detail) VALUES ($1, $2, 'manual', $3, $4, $5, $6, $7, 0, 0, $8)",
-    TEXTOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID};
-
 // A target that was never claimed has no row yet; observe shows it with version 0.
 std::string_view park_unknown(const operator_request& request) {
   require_known_kind(request.kind);
   std::optional<source> const from = source_of(request.kind);
   if (!from || request.version != 0) return stale;
-  brief_lock key(lock_space::target, lock_key(request.kind, request.id));
-  control_peek peek;
-  bool const absent = key.held() && peek.look(request.kind, request.id).there == presence::absent;
-  peek.close();
-  if (!absent) {
-    key.release();
-    return stale;
-  }
   source_reader reader(*from);
   wanted_row wanted{request.id, {}, false, {}};
   reader.look_up(&wanted, 1);
-  if (wanted.listed) {
-    const facts& now = wanted.now;
-    insert_parked.write(params().text(request.kind).text(request.id).text(now.run_id).text(now.status)
-                            .time(now.created_at).time(now.lost_at).time(statement_time()).text(request.reason));
-  }
-  key.release();
   if (!wanted.listed) return stale;
+  ending how{};
+  how.st = state::manual;
+  how.detail = request.reason;
+  if (!insert_unclaimed(request.kind, wanted.now, how)) return stale;
   audit_change("park", request, state_json(to_text(state::available), 0, 0), state_json(to_text(state::manual), 0, 0));
   return "parked";
 }

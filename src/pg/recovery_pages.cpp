@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::int64_t remembered_after_expiry = 10 * one_minute;
 constexpr Oid timestamptz_array = 1185;  // pg_type: _timestamptz, fixed on every major
-constexpr int forget_batch = 4;
 // How many of the newest pages are asked where discovery of a kind stood.
 constexpr int seed_pages = 16;
 
@@ -124,9 +123,10 @@ void remember_page(const claim_request& request, const std::optional<bounded<std
   insert_page.write(to);
 }
 
-void forget_old_pages(instant clock) {
-  rows const old = oldest_pages.run(
-      params().time(later(clock, -remembered_after_expiry)).time(clock).number(forget_batch), forget_batch);
+int forget_old_pages(instant clock, int most) {
+  int forgotten = 0;
+  rows const old =
+      oldest_pages.run(params().time(later(clock, -remembered_after_expiry)).time(clock).number(most), most);
   for (int at = 0; at < old.size(); ++at) {
     std::string_view const digest_text = text_of(old.datum(at, 1));
     auto const* digest = reinterpret_cast<const unsigned char*>(digest_text.data());
@@ -135,6 +135,7 @@ void forget_old_pages(instant clock) {
     // 10 minutes after the page was first seen to be over: its last expiry may have been later than the first.
     if (!held && seen_over) {
       delete_page.write(params().digest(digest));
+      ++forgotten;
       continue;
     }
     params to;
@@ -143,6 +144,7 @@ void forget_old_pages(instant clock) {
     else to.time(clock);
     postpone_page.write(to);
   }
+  return forgotten;
 }
 
 void seed_discovery(const per_source<source>& sources) {

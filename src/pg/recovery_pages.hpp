@@ -20,8 +20,8 @@ std::optional<remembered_page> find_page(const unsigned char* token_digest);
 void remember_page(const claim_request& request, const std::optional<bounded<std::string_view>>& kinds,
                    const claim_page& page);
 
-// Forgets a few pages that have been over for 10 minutes. Bounded, never waits, never touches the newest page.
-void forget_old_pages(instant clock);
+// Forgets pages that have been over for 10 minutes, looking at `most` of them; answers how many. Never waits.
+int forget_old_pages(instant clock, int most);
 
 // Gives discovery of each source its place back after a restart.
 void seed_discovery(const per_source<source>& sources);

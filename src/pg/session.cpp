@@ -119,11 +119,19 @@ void require_read_committed(const char* what) {
               "transaction block.");
 }
 
-void bound_transaction() {
+void bound_idle() {
   int const limit = claim_transaction_timeout_ms;
   if (limit == 0) return;
   call([&] {
     tighten("idle_in_transaction_session_timeout", IdleInTransactionSessionTimeout, limit, GUC_ACTION_LOCAL);
+  });
+}
+
+void bound_transaction() {
+  int const limit = claim_transaction_timeout_ms;
+  if (limit == 0) return;
+  bound_idle();
+  call([&] {
     if constexpr (compat::has_transaction_timeout) {
       // When one is armed already, a plain SET LOCAL neither re-arms it nor leaves the idle timer on.
       int const present = compat::transaction_timeout();

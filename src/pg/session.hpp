@@ -54,6 +54,8 @@ void require_read_committed(const char* what);
 // Bounds the rest of the caller's transaction (promise 9): idle-in-transaction and, where there is one, transaction
 // timeout, local to the transaction; a stricter value of the session stays.
 void bound_transaction();
+// Its first half, for an operator's call that may take longer.
+void bound_idle();
 
 // Marks the transaction as one that may not be prepared (0A000 at PREPARE TRANSACTION).
 void refuse_prepare();

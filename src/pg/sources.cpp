@@ -4,16 +4,14 @@ namespace ql3::pg {
 
 namespace {
 
-constinit statement all_sources{
-    "SELECT kind, generation, relation_schema, relation_name, relation_owner, transition_schema, transition_name,"
-    "       max_failures, max_hold, version_floor"
-    "  FROM ql3.recovery_sources WHERE attached ORDER BY kind"};
+#define QL3_SOURCE_COLUMNS                                                                                        \
+  "SELECT s.kind, s.generation, s.relation_schema, s.relation_name, s.relation_owner, s.transition_schema,"       \
+  "       s.transition_name, s.max_failures, s.max_hold, coalesce(k.version_floor, 0), k.paused_reason"           \
+  "  FROM ql3.recovery_sources AS s LEFT JOIN ql3.recovery_kinds AS k ON k.kind = s.kind"
 
-constinit statement one_source{
-    "SELECT kind, generation, relation_schema, relation_name, relation_owner, transition_schema, transition_name,"
-    "       max_failures, max_hold, version_floor"
-    "  FROM ql3.recovery_sources WHERE kind = $1 AND attached",
-    TEXTOID};
+constinit statement all_sources{QL3_SOURCE_COLUMNS " WHERE s.attached ORDER BY s.kind"};
+constinit statement one_source{QL3_SOURCE_COLUMNS " WHERE s.kind = $1 AND s.attached", TEXTOID};
+constinit statement floor_of_kind{"SELECT version_floor FROM ql3.recovery_kinds WHERE kind = $1", TEXTOID};
 
 constinit statement known_kind{"SELECT 1 FROM ql3.recovery_sources WHERE kind = $1", TEXTOID};
 
@@ -34,6 +32,7 @@ source read_source(const rows& found, int at) {
   one.max_failures = found.maybe_number32(at, 8);
   if (!found.is_null(at, 9)) one.max_hold = found.number(at, 9);
   one.version_floor = found.number(at, 10);
+  one.paused = kept(found.maybe_text(at, 11));
   return one;
 }
 
@@ -89,6 +88,33 @@ std::optional<source> source_of(std::string_view kind) {
   rows const found = one_source.run(params().text(kind));
   if (found.empty()) return std::nullopt;
   return read_source(found, 0);
+}
+
+void refuse_paused(const source& which) {
+  throw error(sqlstate::not_in_prerequisite_state,
+              (message_text<256>() << "kind " << quoted{which.kind} << " is paused").view(),
+              "ql3.ql3_resume(kind, reason) ends it. What is held can be settled, renewed and given back meanwhile.");
+}
+
+per_source<source> unpaused(const per_source<source>& sources, bool all_kinds) {
+  per_source<source> open;
+  for (const source& each : sources)
+    if (!each.paused) open.push_back(each);
+  bool const nothing_left = open.empty() || (all_kinds && open.size() == 1 && open[0].kind == dispatch_kind);
+  for (const source& each : sources) {
+    if (!each.paused) continue;
+    // The built-in kind is not why there is nothing to claim.
+    if (nothing_left && (each.kind != dispatch_kind || open.empty())) refuse_paused(each);
+    warn(sqlstate::not_in_prerequisite_state,
+         (message_text<256>() << "kind " << quoted{each.kind} << " is paused and left out").view(),
+         "ql3.ql3_resume(kind, reason) ends it.");
+  }
+  return open;
+}
+
+std::int64_t current_floor(std::string_view kind) {
+  rows const found = floor_of_kind.run(params().text(kind));
+  return found.empty() ? 0 : found.number(0, 1);
 }
 
 void require_known_kind(std::string_view kind) {

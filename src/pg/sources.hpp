@@ -17,6 +17,7 @@ struct source {
   std::optional<std::int32_t> max_failures;
   std::optional<std::int64_t> max_hold;
   std::int64_t version_floor;
+  std::optional<std::string_view> paused;  // the reason, while it is paused
 };
 
 // Why a source cannot be read.
@@ -32,6 +33,16 @@ using per_source = boost::container::static_vector<T, sources_max + 1>;
 // The sources of the kinds asked for, in kind order; all attached ones when `kinds` is absent.
 // 55000 when nothing is attached; 42704 for a kind that is not; 22023 for an empty or repeating list.
 per_source<source> sources_of(const std::optional<bounded<std::string_view>>& kinds);
+
+// Those that are not paused, with a warning for each that is; `all_kinds`: the caller named none. 55000 when nothing is
+// left to claim: a pause must not look like an empty page.
+per_source<source> unpaused(const per_source<source>& sources, bool all_kinds);
+// 55000 for a paused source.
+[[noreturn]] void refuse_paused(const source& which);
+
+// The floor of a kind as committed now: read after a target was found to have no row, it is above every version that
+// a pruned row of that target had.
+std::int64_t current_floor(std::string_view kind);
 
 // The source of one kind, or none when it is not attached. Never read as "any": 42704 belongs to the caller.
 std::optional<source> source_of(std::string_view kind);

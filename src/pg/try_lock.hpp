@@ -9,7 +9,14 @@
 
 namespace ql3::pg {
 
-enum class lock_space : std::uint16_t { target = 0x716c, token = 0x716d, audit = 0x716e, item = 0x716f, halt = 0x7170 };
+enum class lock_space : std::uint16_t {
+  target = 0x716c,
+  token = 0x716d,
+  audit = 0x716e,
+  item = 0x716f,
+  halt = 0x7170,
+  prune = 0x7171,
+};
 
 std::uint64_t lock_key(std::string_view a, std::string_view b) noexcept;
 

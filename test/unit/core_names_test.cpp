@@ -140,6 +140,13 @@ TEST(MaxFailures, is_1_to_a_million) {
   }
 }
 
+TEST(FailureCount, is_0_to_1000000) {
+  for (const int good : {0, 1, 1'000'000}) EXPECT_NO_THROW(ql3::check_failure_count(good));
+  for (const int bad : {-1, 1'000'001, std::numeric_limits<int>::min()})
+    expect_refused([&] { ql3::check_failure_count(bad); }, "22023",
+                   {"failure_counts", "0 to 1000000"});
+}
+
 TEST(Batch, is_1_to_100000) {
   for (const int good : {1, 1000, 100'000}) EXPECT_NO_THROW(ql3::check_batch(good));
   for (const int bad : {0, -1, 100'001}) {

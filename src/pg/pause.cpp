@@ -1,0 +1,67 @@
+// ql3_pause and ql3_resume: nothing new is handed out and nothing is concluded, of one kind or of all.
+#include "audit.hpp"
+#include "session.hpp"
+#include "sources.hpp"
+
+namespace ql3::pg {
+
+namespace {
+
+constinit statement attached_kinds{"SELECT kind FROM ql3.recovery_sources WHERE attached ORDER BY kind"};
+constinit statement paused_kinds{"SELECT kind FROM ql3.recovery_kinds WHERE paused_at IS NOT NULL ORDER BY kind"};
+
+constinit statement set_paused{
+    "INSERT INTO ql3.recovery_kinds AS k (kind, paused_at, paused_by, paused_reason) VALUES ($1, $2, $3, $4)"
+    " ON CONFLICT (kind) DO UPDATE SET paused_at = EXCLUDED.paused_at, paused_by = EXCLUDED.paused_by,"
+    "  paused_reason = EXCLUDED.paused_reason WHERE k.paused_at IS NULL",
+    TEXTOID, TIMESTAMPTZOID, TEXTOID, TEXTOID};
+constinit statement unset_paused{
+    "UPDATE ql3.recovery_kinds SET paused_at = NULL, paused_by = NULL, paused_reason = NULL"
+    " WHERE kind = $1 AND paused_at IS NOT NULL",
+    TEXTOID};
+
+// One row, one event. What is so already is left as it is, without an event.
+void pause_one(std::string_view kind, std::string_view reason) {
+  if (set_paused.write(params().text(kind).time(clock_now()).text(acting_user()).text(reason)) != 0)
+    audit({"pause", kind, {}, reason, {}, {}});
+}
+
+void resume_one(std::string_view kind, std::string_view reason) {
+  if (unset_paused.write(params().text(kind)) != 0) audit({"resume", kind, {}, reason, {}, {}});
+}
+
+using change = void (*)(std::string_view, std::string_view);
+
+void change_pause(FunctionCallInfo fcinfo, const char* name, statement& all, change one) {
+  require_writable(name);
+  arguments const given(fcinfo);
+  std::optional<std::string_view> kind;
+  if (!given.is_null(0)) kind = given.kind(0);
+  std::string_view const reason = given.reason(1);
+  in_session([&] {
+    if (kind) {
+      require_known_kind(*kind);
+      one(*kind, reason);
+      return;
+    }
+    rows const kinds = all.run(params());
+    for (int at = 0; at < kinds.size(); ++at) one(kinds.text(at, 1), reason);
+  });
+}
+
+Datum pause(FunctionCallInfo fcinfo) {
+  change_pause(fcinfo, "ql3_pause", attached_kinds, pause_one);
+  return Datum(0);
+}
+
+Datum resume(FunctionCallInfo fcinfo) {
+  change_pause(fcinfo, "ql3_resume", paused_kinds, resume_one);
+  return Datum(0);
+}
+
+}  // namespace
+
+}  // namespace ql3::pg
+
+QL3_FUNCTION(ql3_pause, ql3::pg::pause)
+QL3_FUNCTION(ql3_resume, ql3::pg::resume)
