@@ -758,6 +758,32 @@ CREATE FUNCTION ql3.ql3_unhalt_dispatch(halt uuid, reason text)
 COMMENT ON FUNCTION ql3.ql3_unhalt_dispatch(uuid, text) IS
   'ends one halt made by hand: confirmed or stale';
 
+-- Readiness -------------------------------------------------------------------------------------------------------
+
+-- The settings are those that change how the server prints a constant.
+CREATE TYPE ql3.catalog_line AS (object text, form text);
+COMMENT ON TYPE ql3.catalog_line IS 'a row of ql3_catalog_form';
+CREATE FUNCTION ql3.ql3_catalog_form()
+  RETURNS SETOF ql3.catalog_line LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER COST 10000 ROWS 400
+  SET search_path = pg_catalog, pg_temp SET DateStyle = 'ISO' SET IntervalStyle = 'postgres' SET TimeZone = 'UTC'
+  SET quote_all_identifiers = off SET jit = off
+  AS 'MODULE_PATHNAME', 'ql3_catalog_form';
+COMMENT ON FUNCTION ql3.ql3_catalog_form() IS
+  'this installation in a normal form, the same on every major; make contract freezes it. Owner only';
+
+CREATE TYPE ql3.readiness AS (
+  check_name text, level text, ok boolean, needed_for text, detail text, remedy text
+);
+COMMENT ON TYPE ql3.readiness IS 'a row of ql3_ready';
+CREATE FUNCTION ql3.ql3_ready()
+  RETURNS SETOF ql3.readiness LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER COST 10000 ROWS 40
+  SET search_path = pg_catalog, pg_temp SET DateStyle = 'ISO' SET IntervalStyle = 'postgres' SET TimeZone = 'UTC'
+  SET quote_all_identifiers = off SET jit = off
+  AS 'MODULE_PATHNAME', 'ql3_ready';
+COMMENT ON FUNCTION ql3.ql3_ready() IS
+  'whether the installation is as shipped and the server keeps what ql3 promises: one row per check';
+REVOKE USAGE ON TYPE ql3.catalog_line, ql3.readiness FROM PUBLIC;
+
 -- Rights and dump -------------------------------------------------------------------------------------------------
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ql3 FROM PUBLIC;

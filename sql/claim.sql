@@ -70,7 +70,7 @@ SELECT kind, id, run_id, status, created_at, lost_at, owner, version, failure_co
 FROM ql3_claim('A', 2, '5 min', tok(2));
 SELECT id, state, owner, version, leased, waits, failure_count FROM control ORDER BY id;
 -- Only the digest of the token is kept (promise 18).
-SELECT token_digest = sha256(uuid_send(tok(2))), count(*) FROM ql3.run_recovery_controls
+SELECT token_digest = sha256(uuid_send(tok(2)) || (SELECT uuid_send(i.installation) || oidsend(d.oid) FROM ql3.installation AS i, pg_database AS d WHERE d.datname = current_database())), count(*) FROM ql3.run_recovery_controls
 WHERE kind = 'claim' GROUP BY 1;
 
 -- The same token: the same rows and the first expiry, whatever lease the repeat asks for; nothing new.

@@ -32,7 +32,7 @@ BEGIN
     SELECT array_agg(id) INTO ids FROM ql3_claim('A', wanted, '5 min', mine);
     INSERT INTO handed SELECT unnest(ids);
     INSERT INTO pages SELECT setting, wanted, cardinality(ids), count(*)
-    FROM ql3.run_recovery_controls WHERE token_digest = sha256(uuid_send(mine));
+    FROM ql3.run_recovery_controls WHERE token_digest = sha256(uuid_send(mine) || (SELECT uuid_send(i.installation) || oidsend(d.oid) FROM ql3.installation AS i, pg_database AS d WHERE d.datname = current_database()));
   END LOOP;
 END $$;
 CREATE FUNCTION claim_with(settings text[]) RETURNS void LANGUAGE plpgsql AS $$

@@ -17,7 +17,7 @@ INSERT INTO items SELECT prefix || i, 'r', 's', day, day + i * interval '1 s' FR
 SELECT FROM ql3_attach_source('starvation', 'items');
 CREATE FUNCTION settle_all(mine uuid, disposition text, delay interval) RETURNS text LANGUAGE sql VOLATILE AS $$
 SELECT string_agg(DISTINCT result, ' ') FROM (SELECT array_agg(id) AS ids, array_agg(version) AS versions
-  FROM ql3.run_recovery_controls WHERE kind = 'starvation' AND state = 'claimed' AND token_digest = sha256(uuid_send(mine))) AS p,
+  FROM ql3.run_recovery_controls WHERE kind = 'starvation' AND state = 'claimed' AND token_digest = sha256(uuid_send(mine) || (SELECT uuid_send(i.installation) || oidsend(d.oid) FROM ql3.installation AS i, pg_database AS d WHERE d.datname = current_database()))) AS p,
   ql3_settle_page('A', mine, array_fill('starvation'::text, ARRAY[cardinality(ids)]), ids, versions,
                   array_fill(disposition, ARRAY[cardinality(ids)]), array_fill(delay, ARRAY[cardinality(ids)])) $$;
 \set t1 '''00000000-0000-4000-8000-00000057a101'''

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "installed.hpp"
 #include "recovery_pages.hpp"
 #include "result_set.hpp"
 #include "session.hpp"
@@ -103,7 +104,8 @@ Datum claim(FunctionCallInfo fcinfo) {
   check_page_size(request.page_size);
   request.lease = check_lease(given.length(arg_lease, "lease"));
   bool const own_token = !given.is_null(arg_token);
-  token const with = own_token ? read_token(given, arg_token) : random_token();
+  token with = own_token ? read_token(given, arg_token) : random_token();
+  bind_to_installation(with);
   request.token_digest = with.digest;
   result_set result(fcinfo);
 

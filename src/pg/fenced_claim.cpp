@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "installed.hpp"
 #include "session.hpp"
 
 namespace ql3::pg {
@@ -51,6 +52,7 @@ claim_name read_claim(const arguments& given, token& with) {
   name.id = given.id(1);
   name.owner = given.owner(2);
   with = read_token(given, 3);
+  bind_to_installation(with);
   name.token_digest = with.digest;
   name.version = given.number(4, "version");
   return name;
@@ -59,6 +61,7 @@ claim_name read_claim(const arguments& given, token& with) {
 void read_claim_page(const arguments& given, claim_page_names& to) {
   std::string_view const owner = given.owner(0);
   to.with = read_token(given, 1);
+  bind_to_installation(to.with);
   bounded<std::string_view> const kinds = given.texts(2, "kinds");
   bounded<std::string_view> const ids = given.texts(3, "ids");
   bounded<std::int64_t> const versions = given.numbers(4, "versions");

@@ -1,4 +1,6 @@
 // ql3_grant and ql3_revoke: the rights of a profile, and the record of who has which.
+#include "grants.hpp"
+
 #include "args.hpp"
 #include "compat.hpp"
 #include "session.hpp"
@@ -54,6 +56,7 @@ constexpr granted_function functions[] = {
     {"ql3_live_lineage()", observer | operators},
     {"ql3_explain(text, text)", runtime | observer | operators},
     {"ql3_horizon()", observer | operators},
+    {"ql3_ready()", runtime | observer | operators},
 };
 
 // Views that observers and operators read; no profile has a right on a table.
@@ -156,6 +159,23 @@ Datum revoke(FunctionCallInfo fcinfo) {
 }
 
 }  // namespace
+
+profile_rights shipped_rights() {
+  struct named_profile {
+    const char* word;
+    unsigned bit;
+  };
+  profile_rights all;
+  for (const named_profile& each :
+       {named_profile{"runtime", runtime}, named_profile{"observer", observer}, named_profile{"operator", operators}}) {
+    all.push_back({each.word, "USAGE", "ql3"});
+    for (const granted_function& function : functions)
+      if ((function.profiles & each.bit) != 0) all.push_back({each.word, "EXECUTE", function.signature});
+    if (each.bit != runtime)
+      for (const char* view : views) all.push_back({each.word, "SELECT", view});
+  }
+  return all;
+}
 
 }  // namespace ql3::pg
 

@@ -1,5 +1,6 @@
 // The library's entry points for the server.
 #include "discovered.hpp"
+#include "installed.hpp"
 #include "session.hpp"
 #include "source_plans.hpp"
 #include "top_level.hpp"
@@ -15,5 +16,6 @@ void _PG_init(void) {
   ql3::pg::watch_relations();
   ql3::pg::watch_rollbacks();
   ql3::pg::watch_executions();
+  ql3::pg::watch_installation();
 }
 }

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "control_rows.hpp"
+#include "installed.hpp"
 #include "result_set.hpp"
 #include "session.hpp"
 
@@ -108,7 +109,10 @@ Datum observe_one(FunctionCallInfo fcinfo) {
   std::string_view const kind = given.kind(0);
   std::string_view const id = given.id(1);
   std::optional<token> with;
-  if (!given.is_null(2)) with = read_token(given, 2);
+  if (!given.is_null(2)) {
+    with = read_token(given, 2);
+    bind_to_installation(*with);
+  }
   result_set result(fcinfo);
   in_session([&] {
     std::optional<locked_control> const known = read_control(kind, id);

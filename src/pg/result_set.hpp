@@ -47,7 +47,14 @@ class result_row {
   // Text of a JSON value, NULL where there is none.
   result_row& json(const std::optional<std::string_view>& document);
   void into(result_set& set) {
-    Assert(count_ == set.columns());
+    if (count_ != set.columns())
+      throw error(sqlstate::not_in_prerequisite_state, "a row type of ql3 is of another version than its library",
+                  "ALTER EXTENSION ql3 UPDATE.");
+    set.add(values_, nulls_);
+  }
+  // Into the row type of any version: what that one lacks is dropped, what only it has stays NULL.
+  void into_any(result_set& set) {
+    while (count_ < set.columns()) null();
     set.add(values_, nulls_);
   }
 

@@ -2,6 +2,7 @@
 
 #include "compat.hpp"
 #include "durability.hpp"
+#include "installed.hpp"
 #include "lineage.hpp"
 
 extern "C" {
@@ -70,7 +71,8 @@ void on_transaction_event(XactEvent event, void*) {
 
 }  // namespace
 
-session::session() {
+session::session(versions_may versions) {
+  if (versions == versions_may::agree) require_same_version();
   level_ = call([] {
     if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "ql3 could not connect to SPI");
     int level = NewGUCNestLevel();

@@ -5,12 +5,15 @@
 
 namespace ql3::pg {
 
+// Whether a call needs the SQL and the library to be of one version (55000 when they are not).
+enum class versions_may { agree, differ };
+
 // Connects to SPI and pins, for the length of the call, the settings under which our plans are made: no caller's
 // planner switch may change the shape of a plan, and no lock wait exceeds 1 s (promise 8).
 // On an error the (sub)transaction's abort undoes both; so the destructor acts only when the body ended well.
 class session {
  public:
-  session();
+  explicit session(versions_may versions = versions_may::agree);
   void finish();
   // For the user's transition: our lock timeout stays, our planner pins do not. Call pin() afterwards.
   void unpin();
@@ -25,8 +28,8 @@ class session {
 
 // Runs `body` inside a session.
 template <class Body>
-auto in_session(Body&& body) {
-  session opened;
+auto in_session(Body&& body, versions_may versions = versions_may::agree) {
+  session opened(versions);
   auto run = [&] {
     if constexpr (std::is_invocable_v<Body&, session&>) return body(opened);
     else return body();

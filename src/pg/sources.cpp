@@ -59,10 +59,15 @@ std::optional<bounded<std::string_view>> read_kinds(const arguments& given, int 
   return kinds;
 }
 
-per_source<source> sources_of(const std::optional<bounded<std::string_view>>& kinds) {
+per_source<source> attached_sources() {
   per_source<source> attached;
   rows const found = all_sources.run(params());
   for (int at = 0; at < found.size(); ++at) attached.push_back(read_source(found, at));
+  return attached;
+}
+
+per_source<source> sources_of(const std::optional<bounded<std::string_view>>& kinds) {
+  per_source<source> attached = attached_sources();
   if (!kinds) {
     // The built-in kind alone is nothing to supervise by default: forgetting to attach must not look like an empty
     // page.

@@ -30,6 +30,9 @@ struct blindness {
 template <class T>
 using per_source = boost::container::static_vector<T, sources_max + 1>;
 
+// Every attached source, in kind order.
+per_source<source> attached_sources();
+
 // The sources of the kinds asked for, in kind order; all attached ones when `kinds` is absent.
 // 55000 when nothing is attached; 42704 for a kind that is not; 22023 for an empty or repeating list.
 per_source<source> sources_of(const std::optional<bounded<std::string_view>>& kinds);
