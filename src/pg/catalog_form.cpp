@@ -8,7 +8,8 @@ namespace ql3::pg {
 namespace {
 
 // Nothing here names a column that a supported major lacks, and no pg_get_*def() is taken as it is: those change
-// between majors. A row of NOT NULL in pg_constraint (18) is told by the column. Left out on purpose: storage
+// between majors. A row of NOT NULL in pg_constraint (18) is told by the column; a view of one relation is printed with
+// its alias before every column up to 15 and without later, so the alias goes. Left out on purpose: storage
 // parameters, tablespaces, statistics targets, comments, and rights (they have a check of their own).
 constinit statement catalog_form{R"sql(
 WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
@@ -66,9 +67,14 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
                            CASE WHEN NOT x.indisready THEN 'not ready' END,
                            CASE WHEN NOT x.indimmediate THEN 'deferrable' END)
                       FROM pg_index AS x WHERE x.indexrelid = r.oid),
-                   CASE WHEN r.relkind IN ('v', 'm') THEN
-                     trim(regexp_replace(regexp_replace(pg_get_viewdef(r.oid, false),
-                                                        '[a-z_][a-z0-9_]*[.]|[()]', '', 'g'), '\s+', ' ', 'g')) END,
+                   CASE WHEN r.relkind IN ('v', 'm') THEN (
+                     SELECT CASE WHEN single IS NULL THEN def
+                                 ELSE regexp_replace(def, '\m' || single || '[.]', '', 'g') END
+                       FROM (SELECT pg_get_viewdef(r.oid, false) AS def,
+                                    substring(pg_get_viewdef(r.oid, false) FROM
+                                      '\sFROM [a-z0-9_]+[.][a-z0-9_]+ ([a-z]+)'
+                                      '(?:\s+WHERE (?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)?;$')
+                                      AS single) AS v) END,
                    CASE WHEN r.relkind IN ('v', 'm') THEN (
                      SELECT 'reads ' || string_agg(seen, ', ' ORDER BY seen COLLATE "C")
                        FROM (SELECT DISTINCT pg_describe_object(d.refclassid, d.refobjid, d.refobjsubid) AS seen
@@ -89,7 +95,7 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
                    CASE WHEN a.attnotnull THEN 'not null' END,
                    CASE a.attidentity WHEN 'd' THEN 'identity by default' WHEN 'a' THEN 'identity always' END,
                    CASE WHEN a.attgenerated <> '' THEN 'generated' ELSE 'default' END || ' ' ||
-                     regexp_replace(pg_get_expr(d.adbin, d.adrelid), '\s+', ' ', 'g'))
+                     pg_get_expr(d.adbin, d.adrelid))
     FROM rel AS r JOIN pg_attribute AS a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
     LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
    WHERE r.relkind IN ('r', 'v', 'm', 'f', 'c', 'p')
@@ -102,7 +108,7 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
                              ORDER BY CASE WHEN n.contype = 'c' THEN a.attnum ELSE k.n END))
                       FROM unnest(n.conkey) WITH ORDINALITY AS k (attnum, n)
                       JOIN pg_attribute AS a ON a.attrelid = n.conrelid AND a.attnum = k.attnum),
-                   regexp_replace(pg_get_expr(n.conbin, n.conrelid), '\s+', ' ', 'g'),
+                   pg_get_expr(n.conbin, n.conrelid),
                    CASE WHEN n.condeferrable THEN 'deferrable' END, CASE WHEN n.condeferred THEN 'deferred' END,
                    CASE WHEN NOT n.convalidated THEN 'not valid' END)
     FROM pg_constraint AS n
@@ -154,7 +160,7 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
                            'pg_trigger'::regclass)
      AND NOT EXISTS (SELECT FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid
                         AND (t.typrelid <> 0 OR t.typelem <> 0)))
-SELECT object, coalesce(form, '') FROM form ORDER BY object COLLATE "C"
+SELECT object, trim(regexp_replace(coalesce(form, ''), '\s+', ' ', 'g')) FROM form ORDER BY object COLLATE "C"
 )sql"};
 
 Datum catalog_form_rows(FunctionCallInfo fcinfo) {
