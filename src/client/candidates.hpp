@@ -8,6 +8,7 @@
 
 #include "client/claims.hpp"
 #include "client/connection.hpp"
+#include "client/export.hpp"
 
 namespace ql3 {
 
@@ -48,7 +49,7 @@ struct TargetState {
 };
 
 // Thread rule: one thread at a time. Throws StoreError; every call is read-only.
-class CandidateSource {
+class QL3_API CandidateSource {
  public:
   virtual ~CandidateSource() = default;
 
@@ -61,7 +62,7 @@ class CandidateSource {
                                                  const ClaimToken* token, Clock::Length limit) = 0;
 };
 
-class PgCandidateSource final : public CandidateSource {
+class QL3_API PgCandidateSource final : public CandidateSource {
  public:
   explicit PgCandidateSource(ConnectionOptions options) : connection_(std::move(options)) {}
 

@@ -3,11 +3,13 @@
 
 #include <string>
 
+#include "client/export.hpp"
+
 namespace ql3 {
 
 // Whoever knows the text can settle the page, so the type has no printing of its own and the text
 // leaves it only to be bound as a statement's parameter.
-class ClaimToken {
+class QL3_API ClaimToken {
  public:
   // A fresh one from the operating system's generator. std::system_error when it gives nothing.
   static ClaimToken random();

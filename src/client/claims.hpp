@@ -11,6 +11,7 @@
 #include "client/claim_token.hpp"
 #include "client/clock.hpp"
 #include "client/duration.hpp"
+#include "client/export.hpp"
 #include "core/state.hpp"
 
 namespace ql3 {
@@ -67,7 +68,7 @@ enum class GivenBack { released, fenced };
 // The claims of one control database. Every call is one statement and waits at most `limit` for its
 // answer; every call may be repeated with the same arguments after a lost reply. All of them throw
 // StoreError. Thread rule: one thread at a time.
-class ClaimStore {
+class QL3_API ClaimStore {
  public:
   virtual ~ClaimStore() = default;
 

@@ -6,9 +6,11 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "client/export.hpp"
+
 namespace ql3 {
 
-struct BootClock {
+struct QL3_API BootClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
   using period = duration::period;
@@ -19,7 +21,7 @@ struct BootClock {
 
 // What the supervisor asks the time. A test hands in one that it moves by hand.
 // Thread rule: every method may be called from any thread.
-class Clock {
+class QL3_API Clock {
  public:
   using Time = BootClock::time_point;
   using Length = BootClock::duration;
@@ -34,6 +36,6 @@ class Clock {
 };
 
 // The real clock; lives as long as the process.
-Clock& boot_clock();
+QL3_API Clock& boot_clock();
 
 }  // namespace ql3

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "client/clock.hpp"
+#include "client/export.hpp"
 
 namespace ql3 {
 
@@ -18,10 +19,10 @@ namespace ql3 {
 using Parameter = std::optional<std::string>;
 
 // The text form of a SQL array of these elements.
-std::string array_parameter(std::span<const std::string> elements);
+QL3_API std::string array_parameter(std::span<const std::string> elements);
 
 // The rows of one answer. Copies share the rows. Thread rule: one thread at a time.
-class Result {
+class QL3_API Result {
  public:
   explicit Result(std::shared_ptr<void> rows) : rows_(std::move(rows)) {}
 
@@ -53,7 +54,7 @@ struct ConnectionOptions {
 // Connects when first used and again whenever the link broke. Every statement is a transaction of
 // its own and leaves nothing in the session, so that a pooler may sit in between.
 // Thread rule: one thread at a time; two threads take two connections.
-class Connection {
+class QL3_API Connection {
  public:
   explicit Connection(ConnectionOptions options);
   ~Connection();

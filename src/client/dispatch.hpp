@@ -10,6 +10,7 @@
 #include "client/clock.hpp"
 #include "client/dispatch_store.hpp"
 #include "client/events.hpp"
+#include "client/export.hpp"
 #include "client/store_error.hpp"
 
 namespace ql3 {
@@ -52,7 +53,7 @@ enum class DispatchEnd {
   refused             // nothing was sent, because of `error`
 };
 
-std::string_view to_text(DispatchEnd end) noexcept;
+QL3_API std::string_view to_text(DispatchEnd end) noexcept;
 
 struct DispatchReport {
   DispatchEnd end = DispatchEnd::refused;
@@ -68,7 +69,7 @@ struct DispatchReport {
 };
 
 // Why the request cannot be sent to any database, or the empty string.
-std::string request_fault(const DispatchRequest& request);
+QL3_API std::string request_fault(const DispatchRequest& request);
 
 // Makes token and permit id inside each dispatch() and forgets them with it. Rules it keeps, at
 // any failure of network, server or itself: the call is made at most once, only on a permission
@@ -77,7 +78,7 @@ std::string request_fault(const DispatchRequest& request);
 // invocation that has sent `not_sent`, and never on a server whose log went backwards meanwhile.
 // A result of the call is kept in memory and stored however long that takes.
 // Thread rule: one dispatch at a time; `store` and `extending` are used by nobody else meanwhile.
-class Dispatcher {
+class QL3_API Dispatcher {
  public:
   // `extending` says that the call still runs, from a thread of its own: another connection.
   Dispatcher(DispatchStore& store, DispatchStore& extending, DispatchOptions options = {},

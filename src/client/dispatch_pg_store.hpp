@@ -3,10 +3,11 @@
 
 #include "client/connection.hpp"
 #include "client/dispatch_store.hpp"
+#include "client/export.hpp"
 
 namespace ql3 {
 
-class PgDispatchStore final : public DispatchStore {
+class QL3_API PgDispatchStore final : public DispatchStore {
  public:
   // Of `options` the choice of servers is not taken: it is always one that takes writes.
   explicit PgDispatchStore(ConnectionOptions options);

@@ -9,13 +9,14 @@
 #include "client/claim_token.hpp"
 #include "client/clock.hpp"
 #include "client/duration.hpp"
+#include "client/export.hpp"
 #include "core/dispatch.hpp"
 
 namespace ql3 {
 
 // A token or permit id. There is no way to make one of a text, so none can be stored and used
 // again, and it has no printing of its own: the text leaves it only as a statement's parameter.
-class OneTimeId {
+class QL3_API OneTimeId {
  public:
   // From the operating system's generator. std::system_error when it gives nothing.
   static OneTimeId random() { return OneTimeId(ClaimToken::random()); }
@@ -82,7 +83,7 @@ enum class ReassertAnswer { recorded, foreign, concluded };
 // also stands for a commit whose wait for the standbys was cancelled, `malformed` for an answer
 // that is not understood. Every call but permit may be repeated with the same arguments.
 // Thread rule: one thread at a time.
-class DispatchStore {
+class QL3_API DispatchStore {
  public:
   virtual ~DispatchStore() = default;
 

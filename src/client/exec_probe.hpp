@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "client/export.hpp"
 #include "client/probe.hpp"
 
 namespace ql3 {
@@ -17,7 +18,7 @@ namespace ql3 {
 // When the program has ended, its time is over, or its answer is no longer wanted, the whole group
 // is killed: what it left behind does not outlive the answer. It also dies with this process.
 // Every end but an orderly one is no answer.
-class ExecProbe final : public Probe {
+class QL3_API ExecProbe final : public Probe {
  public:
   // `program` is a path, or a name looked up in PATH now. std::invalid_argument when there is no
   // such program that may be run.

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "client/export.hpp"
 #include "client/probe.hpp"
 
 namespace ql3 {
@@ -20,7 +21,7 @@ struct HttpProbeOptions {
 // Nothing of the URL is ever told, in no answer, exception or identity. When the time is over or
 // the answer is no longer wanted, judge() returns at once, unless the system's resolver hangs: then
 // it returns with the resolver, and nothing of ours is left behind it.
-class HttpProbe final : public Probe {
+class QL3_API HttpProbe final : public Probe {
  public:
   static constexpr Milliseconds connect_max = std::chrono::seconds(3);
 

@@ -3,10 +3,11 @@
 
 #include "client/claims.hpp"
 #include "client/connection.hpp"
+#include "client/export.hpp"
 
 namespace ql3 {
 
-class PgClaimStore final : public ClaimStore {
+class QL3_API PgClaimStore final : public ClaimStore {
  public:
   explicit PgClaimStore(ConnectionOptions options) : connection_(std::move(options)) {}
 

@@ -10,6 +10,7 @@
 
 #include "client/claims.hpp"
 #include "client/clock.hpp"
+#include "client/export.hpp"
 
 namespace ql3 {
 
@@ -23,8 +24,8 @@ enum class Verdict {
 
 enum class Why { none, provider_unavailable, identity_unverifiable, conflicting_evidence };
 
-std::string_view to_text(Verdict verdict) noexcept;
-std::string_view to_text(Why why) noexcept;
+QL3_API std::string_view to_text(Verdict verdict) noexcept;
+QL3_API std::string_view to_text(Why why) noexcept;
 
 struct ProbeAnswer {
   Verdict verdict = Verdict::unknown;
@@ -36,7 +37,7 @@ struct ProbeAnswer {
 };
 
 // No answer that counts: a crash, a timeout, garbage. unknown(provider_unavailable), with `reason`.
-ProbeAnswer no_answer(std::string reason);
+QL3_API ProbeAnswer no_answer(std::string reason);
 
 // What a probe is given beside the target.
 struct ProbeCall {
@@ -48,7 +49,7 @@ struct ProbeCall {
 
 // A probe only reads: another replica may be looking at the same target. It never learns owner,
 // token or version. Thread rule: judge() runs on a thread of its own, one call at a time.
-class Probe {
+class QL3_API Probe {
  public:
   virtual ~Probe() = default;
 
@@ -60,7 +61,7 @@ class Probe {
 };
 
 // The probes of one supervisor: at most one for a kind, at most 32. Constant while a pass runs.
-class ProbeRegistry {
+class QL3_API ProbeRegistry {
  public:
   static constexpr std::size_t size_max = 32;
   static constexpr Milliseconds timeout_default = std::chrono::seconds(5);

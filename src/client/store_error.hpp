@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "client/export.hpp"
+
 namespace ql3 {
 
 // Stable: a code never changes its meaning, and to_text(code) never changes its word.
@@ -28,9 +30,9 @@ enum class StoreCode {
   failed              // anything else
 };
 
-std::string_view to_text(StoreCode code) noexcept;
-bool is_retryable(StoreCode code) noexcept;
-StoreCode code_of_sqlstate(std::string_view sqlstate) noexcept;
+QL3_API std::string_view to_text(StoreCode code) noexcept;
+QL3_API bool is_retryable(StoreCode code) noexcept;
+QL3_API StoreCode code_of_sqlstate(std::string_view sqlstate) noexcept;
 
 // What the server said, for a person at a terminal. It may name the caller's own objects, so it is
 // kept apart from what(): services print what() alone.
@@ -42,7 +44,7 @@ struct ServerText {
 
 // what() is made of the code, a fixed phrase and the SQLSTATE: it never has SQL, a host, a user's
 // data or a secret in it.
-class StoreError : public std::exception {
+class QL3_API StoreError : public std::exception {
  public:
   // For what the client finds out itself; `phrase` is fixed text.
   StoreError(StoreCode code, std::string_view phrase);

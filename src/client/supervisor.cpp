@@ -9,6 +9,7 @@
 #include "client/claim_page.hpp"
 #include "client/look_again.hpp"
 #include "client/pass.hpp"
+#include "client/probe_flight.hpp"
 #include "core/limits.hpp"
 #include "core/names.hpp"
 
@@ -73,10 +74,13 @@ RecoverySupervisor::RecoverySupervisor(SupervisorOptions options, Stores stores,
       stores_(stores),
       probes_(std::move(probes)),
       listener_(std::move(listener)),
-      clock_(clock) {
+      clock_(clock),
+      traffic_(std::make_shared<ProbeTraffic>()) {
   if (options_.kinds.empty()) options_.kinds = probes_->kinds();
   check_options(options_, *probes_);
 }
+
+std::size_t RecoverySupervisor::abandoned_probes() const { return traffic_->in_flight(); }
 
 PassReport RecoverySupervisor::run_pass(const Shutdown& shutdown) {
   PassReport report;

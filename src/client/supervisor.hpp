@@ -12,11 +12,13 @@
 #include "client/claims.hpp"
 #include "client/clock.hpp"
 #include "client/events.hpp"
+#include "client/export.hpp"
 #include "client/probe.hpp"
-#include "client/probe_flight.hpp"
 #include "client/store_error.hpp"
 
 namespace ql3 {
+
+class ProbeTraffic;
 
 struct SupervisorOptions {
   std::string owner;
@@ -47,7 +49,7 @@ enum class Outcome {
   failed       // the store refused or could not be reached in time; the claim runs out by itself
 };
 
-std::string_view to_text(Outcome outcome) noexcept;
+QL3_API std::string_view to_text(Outcome outcome) noexcept;
 
 struct TargetReport {
   std::string kind;
@@ -91,7 +93,7 @@ struct Stores {
 
 // Owns nothing between passes: no thread, no timer, no claim, no memory of the backlog.
 // Thread rule: one pass at a time.
-class RecoverySupervisor {
+class QL3_API RecoverySupervisor {
  public:
   // std::invalid_argument when a name or length is outside of its limits, a kind has no probe, or
   // a probe's timeout is not below the lease minus 250 ms.
@@ -107,7 +109,7 @@ class RecoverySupervisor {
   const std::vector<std::string>& kinds() const noexcept { return options_.kinds; }
 
   // Probes that were given up and still run.
-  std::size_t abandoned_probes() const { return traffic_->in_flight(); }
+  std::size_t abandoned_probes() const;
 
  private:
   void observe(PassReport& report, std::stop_token stop);
@@ -117,7 +119,7 @@ class RecoverySupervisor {
   std::shared_ptr<const ProbeRegistry> probes_;
   Tell listener_;
   Clock& clock_;
-  std::shared_ptr<ProbeTraffic> traffic_ = std::make_shared<ProbeTraffic>();
+  std::shared_ptr<ProbeTraffic> traffic_;
 };
 
 }  // namespace ql3
