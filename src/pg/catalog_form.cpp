@@ -9,7 +9,8 @@ namespace {
 
 // Nothing here names a column that a supported major lacks, and no pg_get_*def() is taken as it is: those change
 // between majors. A row of NOT NULL in pg_constraint (18) is told by the column; a view of one relation is printed with
-// its alias before every column up to 15 and without later, so the alias goes. Left out on purpose: storage
+// its alias before every column up to 15 and without later, so the alias goes; AT TIME ZONE is a call in 13; which
+// views and row types a view depends on differs. Left out on purpose: storage
 // parameters, tablespaces, statistics targets, comments, and rights (they have a check of their own).
 constinit statement catalog_form{R"sql(
 WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
@@ -70,9 +71,11 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
                    CASE WHEN r.relkind IN ('v', 'm') THEN (
                      SELECT CASE WHEN single IS NULL THEN def
                                  ELSE regexp_replace(def, '\m' || single || '[.]', '', 'g') END
-                       FROM (SELECT pg_get_viewdef(r.oid, false) AS def,
+                       FROM (SELECT regexp_replace(pg_get_viewdef(r.oid, false),
+                                                   'timezone\((''\w+''::text), ([\w.]+)\)',
+                                                   '(\2 AT TIME ZONE \1)', 'g') AS def,
                                     substring(pg_get_viewdef(r.oid, false) FROM
-                                      '\sFROM [a-z0-9_]+[.][a-z0-9_]+ ([a-z]+)'
+                                      '(?:\sFROM [a-z0-9_]+[.][a-z0-9_]+|\)) ([a-z]+)'
                                       '(?:\s+WHERE (?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)?;$')
                                       AS single) AS v) END,
                    CASE WHEN r.relkind IN ('v', 'm') THEN (
@@ -80,7 +83,11 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
                        FROM (SELECT DISTINCT pg_describe_object(d.refclassid, d.refobjid, d.refobjsubid) AS seen
                                FROM pg_rewrite AS w
                                JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
-                              WHERE w.ev_class = r.oid AND d.deptype = 'n') AS d) END)
+                              WHERE w.ev_class = r.oid AND d.deptype = 'n'
+                                AND NOT (d.refclassid = 'pg_class'::regclass
+                                         AND d.refobjid IN (SELECT c.oid FROM pg_class AS c
+                                                             WHERE c.oid = r.oid OR c.relkind = 'c'))) AS d)
+                   END)
     FROM ext, rel AS r,
          LATERAL (SELECT CASE r.relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' WHEN 'S' THEN 'sequence'
                               WHEN 'i' THEN 'index' WHEN 'c' THEN 'type' WHEN 'm' THEN 'materialized view'
@@ -89,13 +96,14 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
                          CASE r.relkind WHEN 'c' THEN r.reltype ELSE r.oid END) AS k (word, class, oid)
   UNION ALL
   SELECT format('column %s.%s', r.called, a.attname),
-         concat_ws(' ', row_number() OVER (PARTITION BY r.oid ORDER BY a.attnum), format_type(a.atttypid, a.atttypmod),
+         concat_ws(' ', format_type(a.atttypid, a.atttypmod),
                    (SELECT 'collate ' || collname FROM pg_collation AS l JOIN pg_type AS t ON t.oid = a.atttypid
                      WHERE l.oid = a.attcollation AND l.oid <> t.typcollation),
                    CASE WHEN a.attnotnull THEN 'not null' END,
                    CASE a.attidentity WHEN 'd' THEN 'identity by default' WHEN 'a' THEN 'identity always' END,
                    CASE WHEN a.attgenerated <> '' THEN 'generated' ELSE 'default' END || ' ' ||
-                     pg_get_expr(d.adbin, d.adrelid))
+                     pg_get_expr(d.adbin, d.adrelid),
+                   'after ' || lag(a.attname) OVER (PARTITION BY r.oid ORDER BY a.attnum))
     FROM rel AS r JOIN pg_attribute AS a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
     LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
    WHERE r.relkind IN ('r', 'v', 'm', 'f', 'c', 'p')
