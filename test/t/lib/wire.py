@@ -159,7 +159,7 @@ def columns(body):
         if size < 0:
             row.append(None)
         else:
-            row.append(body[at:at + size].decode())
+            row.append(body[at:at + size].decode(errors="replace"))
             at += size
     return tuple(row)
 
