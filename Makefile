@@ -76,6 +76,14 @@ bench: deps ## measure ql3 against its baselines (SCALE=smoke|small|full, SCENES
 	@test/bench/ql3_bench --throwaway --scale '$(SCALE)' $(if $(SCENES),--scenes '$(SCENES)') --extra '$(EXTRA)' \
 		$(if $(filter full,$(SCALE)),--out docs/performance --document docs/performance.md,--out build/bench)
 
+# Not in `make check`, which replays each target's corpus with the compiler at hand. SECONDS is for each target.
+SECONDS ?= 60
+fuzz: ## libFuzzer (clang) on every parser, SECONDS each
+	@cmake -S . -B build/fuzzing -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DQL3_FUZZ=ON \
+	  '-DSAN=-fsanitize=address,undefined;-fno-sanitize-recover=undefined' >/dev/null
+	@cmake --build build/fuzzing --parallel $(JOBS) --target fuzz_programs
+	@test/fuzz/run build/fuzzing/fuzz $(SECONDS)
+
 clean: ## remove everything that was built
 	rm -rf build ql3.so
 
@@ -83,4 +91,4 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all extension client units install install-extension install-client deps pgroot contract demo demo-switchover \
-	check check-static check-unit check-regress check-isolation check-t bench clean help
+	check check-static check-unit check-regress check-isolation check-t bench fuzz clean help
