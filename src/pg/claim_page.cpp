@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "discovered.hpp"
+#include "judgements.hpp"
 #include "scratch.hpp"
 #include "session.hpp"
 #include "try_lock.hpp"
@@ -61,6 +62,7 @@ claim_page::claim_page(const claim_request& request, const per_source<source>& s
   for (const source& each : sources) {
     readers_.push_back(source_reader(each));
     floors_.push_back(each.version_floor);
+    due_.push_back(due_scan(each.kind, each.generation));
   }
 }
 
@@ -125,7 +127,6 @@ bool claim_page::take_share(int reader, int part, bool& unswept) {
 
 bool claim_page::take_due(int reader, int need) {
   if (need <= 0 || readers_[reader].is_blind()) return !readers_[reader].is_blind();
-  std::string_view const kind = readers_[reader].from().kind;
   int const goal = static_cast<int>(taken_.size()) + need;
   for (int round = 0; round < due_rounds_max; ++round) {
     int const want = goal - static_cast<int>(taken_.size());
@@ -134,7 +135,7 @@ bool claim_page::take_due(int reader, int need) {
     int mine = 0;
     for (const taken_target& each : taken_) mine += each.reader == reader && !each.fresh ? 1 : 0;
     int const limit = std::min(want + mine, page_size_max);
-    bounded<locked_control> const due = lock_due(kind, clock_now(), limit);
+    bounded<locked_control> const due = due_[reader].lock_next(clock_now(), limit);
     candidates locked;
     instant const clock = clock_now();
     for (const locked_control& row : due) {
@@ -143,7 +144,7 @@ bool claim_page::take_due(int reader, int need) {
       facts as_known{};
       as_known.id = row.id;
       as_known.lost_at = row.lost_at;
-      locked.push_back({as_known, false, row});
+      locked.push_back({as_known, false, row.row, row});
     }
     bool const exhausted_stream = static_cast<int>(due.size()) < limit;
     if (!locked.empty()) verify(reader, locked);
@@ -221,7 +222,7 @@ void claim_page::sort_out(int reader, const listed_rows& chunk, int need, place&
       bool const changed = !row.same_incident(seen.run_id, seen.status, seen.lost_at);
       if (judge(seen.control, clock, changed) != claimability::claimable) continue;
     }
-    chosen.push_back({row, seen.there == presence::absent, {}});
+    chosen.push_back({row, seen.there == presence::absent, nullptr, {}});
   }
   all_seen = true;
 }
@@ -237,7 +238,7 @@ void claim_page::lock_candidates(int reader, candidates& chosen) {
       // Under the lock nobody else can be between this look and the insert.
       if (peek_.look(from.kind, each.now.id).there == presence::absent) {
         stamp_once();
-        insert_claimed(from.kind, each.now, stamp_, next_version(0, from.version_floor, timeline_));
+        each.row = insert_claimed(from.kind, each.now, stamp_, next_version(0, from.version_floor, timeline_));
         locked.push_back(each);
       }
       key.release();
@@ -247,6 +248,7 @@ void claim_page::lock_candidates(int reader, candidates& chosen) {
     if (!row) continue;
     if (judge(row->control, clock_now(), !row->is_incident_of(each.now)) != claimability::claimable) continue;
     each.before = *row;
+    each.row = row->row;
     locked.push_back(each);
   }
   // A prune since our first look may have removed a row and raised the floor above its version.
@@ -268,8 +270,8 @@ int claim_page::verify(int reader, candidates& locked) {
     const candidate& one = locked[at];
     if (from.is_blind() || !wanted[at].listed) {
       // A blind source says nothing about its targets: known ones keep their state.
-      if (one.fresh) delete_control(from.from().kind, one.now.id);
-      else if (!from.is_blind()) mark_left(from.from().kind, one.now.id, clock_now());
+      if (one.fresh) delete_control(one.row);
+      else if (!from.is_blind()) mark_left(one.before, clock_now());
       continue;
     }
     admit(reader, one, wanted[at].now);
@@ -282,6 +284,7 @@ void claim_page::admit(int reader, const candidate& one, const facts& now) {
   taken_target target{};
   target.reader = reader;
   target.now = now;
+  target.row = one.row;
   target.fresh = one.fresh;
   if (one.fresh) {
     target.rewrite = !now.same_incident(one.now.run_id, one.now.status, one.now.lost_at) ||
@@ -308,7 +311,7 @@ void claim_page::admit(int reader, const candidate& one, const facts& now) {
 void claim_page::park_exhausted(int reader, const locked_control& before, std::int32_t failure_count) {
   const source& from = readers_[reader].from();
   std::string_view const why = "owner vanished: its claims ran out as often as max_failures allows";
-  end_claim(from.kind, before.id, {state::manual, {}, {}, failure_count, nullptr, {}, why});
+  end_claim(before, {state::manual, {}, {}, failure_count, nullptr, {}, why});
   write_judgement({from.kind, before.id, before.control.version, before.owner, before.run_id, before.status,
                    before.lost_at, to_text(disposition::manual), {}, why, {}, "parked", failure_count, clock_now()});
 }
@@ -318,7 +321,7 @@ void claim_page::drop_blind(int reader) {
   bounded<taken_target> others;
   for (const taken_target& each : taken_) {
     if (each.reader != reader) others.push_back(each);
-    else if (each.fresh) delete_control(readers_[reader].from().kind, each.now.id);
+    else if (each.fresh) delete_control(each.row);
   }
   taken_ = others;
 }
@@ -333,7 +336,7 @@ void claim_page::write_known() {
   }
   for (const taken_target& each : taken_)
     if (!each.fresh || each.rewrite || drifted)
-      update_claimed(readers_[each.reader].from().kind, each.now, stamp_, each.version, each.failure_count);
+      update_claimed(each.row, readers_[each.reader].from().kind, each.now, stamp_, each.version, each.failure_count);
 }
 
 }  // namespace ql3::pg

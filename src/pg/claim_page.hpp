@@ -7,12 +7,14 @@
 
 #include "control_peek.hpp"
 #include "control_rows.hpp"
+#include "due_scan.hpp"
 
 namespace ql3::pg {
 
 struct taken_target {
   int reader;  // index of its source's reader
   facts now;   // as verified after the lock
+  HeapTuple row;  // its control row, as locked or inserted
   bool fresh;  // inserted by this call
   bool rewrite;  // fresh, but inserted with facts or times that are no longer right
   std::int64_t version;
@@ -42,6 +44,7 @@ class claim_page {
   struct candidate {
     facts now;
     bool fresh;
+    HeapTuple row;
     locked_control before;  // of a known target
   };
   using candidates = bounded<candidate>;
@@ -68,6 +71,7 @@ class claim_page {
   claim_request request_;
   per_source<source_reader> readers_;
   per_source<std::int64_t> floors_;  // no version of the source's kind at or below it
+  per_source<due_scan> due_;
   bounded<taken_target> taken_;
   control_peek peek_;
   claim_stamp stamp_{};

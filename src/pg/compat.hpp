@@ -4,6 +4,7 @@
 #include "server.hpp"
 
 extern "C" {
+#include "catalog/dependency.h"
 #include "storage/proc.h"
 #include "utils/datum.h"
 #include "utils/fmgroids.h"
@@ -23,6 +24,50 @@ inline IndexScanDesc index_begin(Relation table, Relation index, Snapshot snapsh
   return index_beginscan(table, index, snapshot, nullptr, keys, 0);
 #else
   return index_beginscan(table, index, snapshot, keys, 0);
+#endif
+}
+
+inline bool is_enforced(const ConstrCheck& check) {
+#if PG_VERSION_NUM >= 180000
+  return check.ccenforced;
+#else
+  (void)check;
+  return true;
+#endif
+}
+
+// Writes one entry into an index. `unchanged`: the row was updated, its key was not.
+inline void index_insert_one(Relation index, Datum* values, bool* nulls, ItemPointer row, Relation table,
+                             IndexUniqueCheck unique, bool unchanged, IndexInfo* info) {
+#if PG_VERSION_NUM >= 140000
+  (void)index_insert(index, values, nulls, row, table, unique, unchanged, info);
+#else
+  (void)unchanged;
+  (void)index_insert(index, values, nulls, row, table, unique, info);
+#endif
+}
+
+// Writes the new version of a row that this transaction has locked. `indexes`: it needs entries of its own (not HOT).
+inline bool update_locked(Relation table, ItemPointer before, TupleTableSlot* after, bool* indexes) {
+  TM_FailureData failed;
+  LockTupleMode mode;
+#if PG_VERSION_NUM >= 160000
+  TU_UpdateIndexes which = TU_None;
+  bool const done = table_tuple_update(table, before, after, GetCurrentCommandId(true), InvalidSnapshot,
+                                       InvalidSnapshot, true, &failed, &mode, &which) == TM_Ok;
+  *indexes = which != TU_None;
+  return done;
+#else
+  return table_tuple_update(table, before, after, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, true,
+                            &failed, &mode, indexes) == TM_Ok;
+#endif
+}
+
+inline Oid identity_sequence(Relation table, AttrNumber column) {
+#if PG_VERSION_NUM >= 180000
+  return getIdentitySequence(table, column, false);
+#else
+  return getIdentitySequence(RelationGetRelid(table), column, false);
 #endif
 }
 
@@ -60,6 +105,13 @@ inline void enable_timeout_repeated(TimeoutId id, int milliseconds) {
   enable_timeout_after(id, milliseconds);
 #endif
 }
+
+// nullptr where the server has none.
+#if PG_VERSION_NUM >= 140000
+inline constexpr const char* memoize_setting = "enable_memoize";
+#else
+inline constexpr const char* memoize_setting = nullptr;
+#endif
 
 // Milliseconds; 0 = none.
 #if PG_VERSION_NUM >= 170000

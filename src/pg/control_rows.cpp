@@ -1,5 +1,6 @@
 #include "control_rows.hpp"
 
+#include "control_columns.hpp"
 #include "control_peek.hpp"
 #include "session.hpp"
 #include "try_lock.hpp"
@@ -8,162 +9,171 @@ namespace ql3::pg {
 
 namespace {
 
-#define QL3_CONTROL_COLUMNS                                                                                     \
-  "SELECT kind, id, state, run_id, status, created_at, lost_at, owner, token_digest, version, claimed_at,"      \
-  "       expires_at, next_claim_at, failure_count, claim_mark, ended_digest, ended_result, detail, protocol, " \
-  "observed_at, due_at"                                                                                         \
-  "  FROM ql3.run_recovery_controls"
+void set(changes& to, int column, std::string_view text) { to.set(column, text_datum(text)); }
+void set(changes& to, int column, const std::optional<std::string_view>& text) {
+  if (text) set(to, column, *text);
+  else to.clear(column);
+}
+void set(changes& to, int column, const std::optional<instant>& at) {
+  if (at) to.set(column, TimestampTzGetDatum(*at));
+  else to.clear(column);
+}
+void set(changes& to, int column, instant at) { to.set(column, TimestampTzGetDatum(at)); }
 
-// NO KEY: a foreign key's share lock on the row does not hide it.
-constinit statement lock_free_row{
-    QL3_CONTROL_COLUMNS " WHERE kind = $1 AND id = $2 FOR NO KEY UPDATE SKIP LOCKED", TEXTOID, TEXTOID};
-constinit statement lock_row{QL3_CONTROL_COLUMNS " WHERE kind = $1 AND id = $2 FOR NO KEY UPDATE", TEXTOID, TEXTOID};
-constinit statement read_row{QL3_CONTROL_COLUMNS " WHERE kind = $1 AND id = $2", TEXTOID, TEXTOID};
-
-// A claim that was renewed may be due before it expires: it is filtered before the lock, never locked.
-constinit statement lock_due_rows{
-    QL3_CONTROL_COLUMNS
-    " WHERE kind = $1 AND due_at <= $2"
-    "   AND (expires_at IS NULL OR expires_at <= $2 OR expires_at > $2 + '5 min'::pg_catalog.interval)"
-    " ORDER BY due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED",
-    TEXTOID, TIMESTAMPTZOID, INT8OID};
-
-constinit statement insert_row{
-    "INSERT INTO ql3.run_recovery_controls (kind, id, state, run_id, status, created_at, lost_at, observed_at, owner,"
-    "  token_digest, version, claimed_at, expires_at, due_at, claim_mark, failure_count)"
-    " VALUES ($1, $2, 'claimed', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, 0)",
-    TEXTOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID, BYTEAOID, INT8OID,
-    TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID};
-
-constinit statement claim_row{
-    "UPDATE ql3.run_recovery_controls SET state = 'claimed', run_id = $3, status = $4, created_at = $5, lost_at = $6,"
-    "  observed_at = $7, owner = $8, token_digest = $9, version = $10, claimed_at = $11, expires_at = $12,"
-    "  due_at = $12, claim_mark = $13, failure_count = $14, next_claim_at = NULL, ended_digest = NULL,"
-    "  ended_result = NULL, detail = NULL"
-    " WHERE kind = $1 AND id = $2",
-    TEXTOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID, BYTEAOID, INT8OID,
-    TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID, INT4OID};
-
-constinit statement delete_row{"DELETE FROM ql3.run_recovery_controls WHERE kind = $1 AND id = $2", TEXTOID, TEXTOID};
-
-constinit statement insert_unclaimed_row{
-    "INSERT INTO ql3.run_recovery_controls (kind, id, state, run_id, status, created_at, lost_at, observed_at, version,"
-    "  next_claim_at, due_at, failure_count, detail) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12)",
-    TEXTOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID,
-    TIMESTAMPTZOID, INT4OID, TEXTOID};
-
-constinit statement end_row{
-    "UPDATE ql3.run_recovery_controls SET state = $3, owner = NULL, token_digest = NULL, claimed_at = NULL,"
-    "  expires_at = NULL, claim_mark = NULL, next_claim_at = $4, due_at = $5, failure_count = $6, ended_digest = $7,"
-    "  ended_result = $8, detail = $9"
-    " WHERE kind = $1 AND id = $2",
-    TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, BYTEAOID, TEXTOID, TEXTOID};
-
-constinit statement left_row{
-    "UPDATE ql3.run_recovery_controls SET state = 'resolved', owner = NULL, token_digest = NULL, claimed_at = NULL,"
-    "  expires_at = NULL, claim_mark = NULL, next_claim_at = $3, due_at = NULL, failure_count = 0, detail = NULL"
-    " WHERE kind = $1 AND id = $2",
-    TEXTOID, TEXTOID, TIMESTAMPTZOID};
-
-// Leaves due_at alone: no index entry is written (HOT).
-constinit statement extend_row{
-    "UPDATE ql3.run_recovery_controls SET expires_at = $3 WHERE kind = $1 AND id = $2", TEXTOID, TEXTOID,
-    TIMESTAMPTZOID};
-constinit statement extend_row_and_due{
-    "UPDATE ql3.run_recovery_controls SET expires_at = $3, due_at = $4 WHERE kind = $1 AND id = $2", TEXTOID, TEXTOID,
-    TIMESTAMPTZOID, TIMESTAMPTZOID};
-
-constinit statement insert_judgement{
-    "INSERT INTO ql3.judgements (kind, id, version, owner, run_id, status, lost_at, disposition, verdict, note,"
-    "  evidence, result, failure_count, judged_at)"
-    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-    TEXTOID, TEXTOID, INT8OID, TEXTOID, TEXTOID, TEXTOID, TIMESTAMPTZOID, TEXTOID, TEXTOID, TEXTOID, JSONBOID, TEXTOID,
-    INT4OID, TIMESTAMPTZOID};
-
-constexpr int protocol_known = 1;
-
-std::optional<std::string_view> kept(const std::optional<std::string_view>& text) {
-  if (!text) return std::nullopt;
-  return keep_text(*text);
+void clear_claim(changes& to) {
+  for (int column : {control_owner, control_token_digest, control_claimed_at, control_expires_at, control_claim_mark})
+    to.clear(column);
 }
 
-const unsigned char* kept_digest(const rows& found, int at, int column) {
-  if (found.is_null(at, column)) return nullptr;
-  std::string_view const bytes = text_of(found.datum(at, column));
-  return reinterpret_cast<const unsigned char*>(keep_text(bytes).data());
+void set_facts(changes& to, const facts& now, instant observed_at) {
+  set(to, control_run_id, now.run_id);
+  set(to, control_status, now.status);
+  set(to, control_created_at, now.created_at);
+  set(to, control_lost_at, now.lost_at);
+  set(to, control_observed_at, observed_at);
 }
 
-locked_control read_locked(const rows& found, int at) {
-  // Fail closed on a row written by a later protocol.
-  if (DatumGetInt16(found.datum(at, 19)) > protocol_known)
-    throw error(sqlstate::feature_not_supported, "a control row was written by a later version of ql3",
-                "Install the library of that version, then ALTER EXTENSION ql3 UPDATE.");
-  locked_control row{};
-  row.kind = keep_text(found.text(at, 1));
-  row.id = keep_text(found.text(at, 2));
-  std::optional<state> const known = parse_state(found.text(at, 3));
-  if (!known) throw error(sqlstate::internal_error, "unknown state in ql3.run_recovery_controls");
-  row.control.st = *known;
-  row.run_id = keep_text(found.text(at, 4));
-  row.status = kept(found.maybe_text(at, 5));
-  row.created_at = found.maybe_time(at, 6);
-  row.lost_at = found.time(at, 7);
-  row.owner = kept(found.maybe_text(at, 8));
-  row.token_digest = kept_digest(found, at, 9);
-  row.control.version = found.number(at, 10);
-  row.claimed_at = found.maybe_time(at, 11);
-  row.control.has_expires = !found.is_null(at, 12);
-  if (row.control.has_expires) row.control.expires_at = found.time(at, 12);
-  row.control.has_next = !found.is_null(at, 13);
-  if (row.control.has_next) row.control.next_claim_at = found.time(at, 13);
-  row.control.failure_count = found.number32(at, 14);
-  if (!found.is_null(at, 15)) row.claim_mark = found.number(at, 15);
-  row.ended_digest = kept_digest(found, at, 16);
-  row.ended_result = kept(found.maybe_text(at, 17));
-  row.detail = kept(found.maybe_text(at, 18));
-  row.observed_at = found.time(at, 20);
-  row.due_at = found.maybe_time(at, 21);
-  return row;
+void set_claim(changes& to, const claim_stamp& stamp, std::int64_t version, std::int32_t failure_count) {
+  set(to, control_state, to_text(state::claimed));
+  set(to, control_owner, stamp.owner);
+  to.set(control_token_digest, bytea_datum(stamp.token_digest, digest_size));
+  to.set(control_version, Int64GetDatum(version));
+  set(to, control_claimed_at, stamp.claimed_at);
+  set(to, control_expires_at, stamp.expires_at);
+  set(to, control_due_at, stamp.expires_at);
+  to.set(control_claim_mark, Int64GetDatum(stamp.mark));
+  to.set(control_failure_count, Int32GetDatum(failure_count));
 }
 
-std::optional<locked_control> one(statement& by_key, std::string_view kind, std::string_view id) {
-  rows const found = by_key.run(params().text(kind).text(id));
-  if (found.empty()) return std::nullopt;
-  return read_locked(found, 0);
+changes new_row(std::string_view kind, std::string_view id) {
+  changes to;
+  set(to, control_kind, kind);
+  set(to, control_id, id);
+  to.set(control_protocol, Int16GetDatum(protocol_known));
+  return to;
 }
+
+// A row that becomes due before what claims have looked at already is put before them (docs/selection.md).
+void write(HeapTuple before, std::string_view kind, const changes& to) {
+  (void)controls().update(before, to);
+  if (to.replaced[control_due_at - 1] && !to.nulls[control_due_at - 1])
+    note_due(kind, DatumGetTimestampTz(to.values[control_due_at - 1]));
+}
+
+// The columns of one tuple.
+struct opened_row {
+  Datum values[control_columns_end];
+  bool nulls[control_columns_end];
+
+  bool has(int column) const noexcept { return !nulls[column - 1]; }
+  Datum datum(int column) const noexcept { return values[column - 1]; }
+  std::string_view text(int column) const { return text_of(datum(column)); }
+  std::optional<std::string_view> maybe_text(int column) const {
+    return has(column) ? std::optional(text(column)) : std::nullopt;
+  }
+  instant time(int column) const noexcept { return DatumGetTimestampTz(datum(column)); }
+  std::optional<instant> maybe_time(int column) const noexcept {
+    return has(column) ? std::optional(time(column)) : std::nullopt;
+  }
+  const unsigned char* maybe_digest(int column) const {
+    return has(column) ? reinterpret_cast<const unsigned char*>(text(column).data()) : nullptr;
+  }
+};
 
 }  // namespace
 
-std::optional<locked_control> lock_if_free(std::string_view kind, std::string_view id) {
-  return one(lock_free_row, kind, id);
-}
-std::optional<locked_control> lock_waiting(std::string_view kind, std::string_view id) {
-  return one(lock_row, kind, id);
-}
-std::optional<locked_control> read_control(std::string_view kind, std::string_view id) {
-  return one(read_row, kind, id);
+locked_control read_locked(HeapTuple tuple) {
+  opened_row at;
+  call([&] {
+    Datum all[changes::capacity];
+    bool none[changes::capacity];
+    TupleDesc const descriptor = controls().relation()->rd_att;
+    if (descriptor->natts > changes::capacity) elog(ERROR, "too many columns in a table of ql3");
+    heap_deform_tuple(tuple, descriptor, all, none);
+    memcpy(at.values, all, sizeof(Datum) * (control_columns_end - 1));
+    memcpy(at.nulls, none, sizeof(bool) * (control_columns_end - 1));
+  });
+  // Fail closed on a row written by a later protocol.
+  if (DatumGetInt16(at.datum(control_protocol)) > protocol_known)
+    throw error(sqlstate::feature_not_supported, "a control row was written by a later version of ql3",
+                "Install the library of that version, then ALTER EXTENSION ql3 UPDATE.");
+  locked_control row{};
+  row.row = tuple;
+  row.kind = at.text(control_kind);
+  row.id = at.text(control_id);
+  std::optional<state> const known = parse_state(at.text(control_state));
+  if (!known) throw error(sqlstate::internal_error, "unknown state in ql3.run_recovery_controls");
+  row.control.st = *known;
+  row.run_id = at.text(control_run_id);
+  row.status = at.maybe_text(control_status);
+  row.created_at = at.maybe_time(control_created_at);
+  row.lost_at = at.time(control_lost_at);
+  row.observed_at = at.time(control_observed_at);
+  row.owner = at.maybe_text(control_owner);
+  row.token_digest = at.maybe_digest(control_token_digest);
+  row.control.version = DatumGetInt64(at.datum(control_version));
+  row.claimed_at = at.maybe_time(control_claimed_at);
+  row.control.has_expires = at.has(control_expires_at);
+  if (row.control.has_expires) row.control.expires_at = at.time(control_expires_at);
+  row.control.has_next = at.has(control_next_claim_at);
+  if (row.control.has_next) row.control.next_claim_at = at.time(control_next_claim_at);
+  row.due_at = at.maybe_time(control_due_at);
+  row.control.failure_count = DatumGetInt32(at.datum(control_failure_count));
+  if (at.has(control_claim_mark)) row.claim_mark = DatumGetInt64(at.datum(control_claim_mark));
+  row.ended_digest = at.maybe_digest(control_ended_digest);
+  row.ended_result = at.maybe_text(control_ended_result);
+  row.detail = at.maybe_text(control_detail);
+  return row;
 }
 
-bounded<locked_control> lock_due(std::string_view kind, instant clock, int limit) {
-  bounded<locked_control> locked;
-  rows const found = lock_due_rows.run(params().text(kind).time(clock).number(limit), limit);
-  for (int at = 0; at < found.size(); ++at) locked.push_back(read_locked(found, at));
+bounded<std::optional<locked_control>> lock_all(const bounded<target_name>& names, lock_wait policy) {
+  own_table& table = controls();
+  Snapshot const snapshot = fresh_snapshot();
+  bounded<std::optional<locked_control>> locked;
+  for (const target_name& each : names) {
+    check_for_interrupts();
+    HeapTuple const row = table.find_and_lock(snapshot, each.kind, each.id, policy);
+    locked.push_back(row == nullptr ? std::nullopt : std::optional(read_locked(row)));
+  }
+  release_snapshot(snapshot);
   return locked;
 }
 
-void insert_claimed(std::string_view kind, const facts& now, const claim_stamp& stamp, std::int64_t version) {
-  insert_row.write(params().text(kind).text(now.id).text(now.run_id).text(now.status).time(now.created_at)
-                       .time(now.lost_at).time(stamp.observed_at).text(stamp.owner).digest(stamp.token_digest)
-                       .number(version).time(stamp.claimed_at).time(stamp.expires_at).number(stamp.mark));
+std::optional<locked_control> lock_if_free(std::string_view kind, std::string_view id) {
+  return lock_all({target_name{kind, id}}, lock_wait::skip)[0];
+}
+std::optional<locked_control> lock_waiting(std::string_view kind, std::string_view id) {
+  return lock_all({target_name{kind, id}}, lock_wait::wait)[0];
 }
 
-void update_claimed(std::string_view kind, const facts& now, const claim_stamp& stamp, std::int64_t version,
-                    std::int32_t failure_count) {
-  claim_row.write(params().text(kind).text(now.id).text(now.run_id).text(now.status).time(now.created_at)
-                      .time(now.lost_at).time(stamp.observed_at).text(stamp.owner).digest(stamp.token_digest)
-                      .number(version).time(stamp.claimed_at).time(stamp.expires_at).number(stamp.mark)
-                      .number32(failure_count));
+std::optional<locked_control> read_control(std::string_view kind, std::string_view id) {
+  own_table& table = controls();
+  Snapshot const snapshot = fresh_snapshot();
+  HeapTuple const row = table.find(snapshot, kind, id);
+  release_snapshot(snapshot);
+  return row == nullptr ? std::nullopt : std::optional(read_locked(row));
 }
+
+HeapTuple insert_claimed(std::string_view kind, const facts& now, const claim_stamp& stamp, std::int64_t version) {
+  changes to = new_row(kind, now.id);
+  set_facts(to, now, stamp.observed_at);
+  set_claim(to, stamp, version, 0);
+  HeapTuple const row = controls().insert(to);
+  note_due(kind, stamp.expires_at);
+  return row;
+}
+
+void update_claimed(HeapTuple row, std::string_view kind, const facts& now, const claim_stamp& stamp,
+                    std::int64_t version, std::int32_t failure_count) {
+  changes to;
+  set_facts(to, now, stamp.observed_at);
+  set_claim(to, stamp, version, failure_count);
+  for (int column : {control_next_claim_at, control_ended_digest, control_ended_result, control_detail})
+    to.clear(column);
+  write(row, kind, to);
+}
+
+void delete_control(HeapTuple row) { controls().remove(row); }
 
 bool insert_unclaimed(std::string_view kind, const facts& now, const ending& how) {
   brief_lock key(lock_space::target, lock_key(kind, now.id));
@@ -171,43 +181,53 @@ bool insert_unclaimed(std::string_view kind, const facts& now, const ending& how
   control_peek peek;
   bool const absent = peek.look(kind, now.id).there == presence::absent;
   peek.close();
-  if (absent)
-    insert_unclaimed_row.write(params().text(kind).text(now.id).text(to_text(how.st)).text(now.run_id).text(now.status)
-                                   .time(now.created_at).time(now.lost_at).time(statement_time())
-                                   .time(how.next_claim_at).time(how.due_at).number32(how.failure_count)
-                                   .text(how.detail));
+  if (absent) {
+    changes to = new_row(kind, now.id);
+    set_facts(to, now, statement_time());
+    set(to, control_state, to_text(how.st));
+    to.set(control_version, Int64GetDatum(0)).set(control_failure_count, Int32GetDatum(how.failure_count));
+    set(to, control_next_claim_at, how.next_claim_at);
+    set(to, control_due_at, how.due_at);
+    set(to, control_detail, how.detail);
+    (void)controls().insert(to);
+    if (how.due_at) note_due(kind, *how.due_at);
+  }
   key.release();
   return absent;
 }
 
-void delete_control(std::string_view kind, std::string_view id) { delete_row.write(params().text(kind).text(id)); }
-
-void end_claim(std::string_view kind, std::string_view id, const ending& how) {
-  params to;
-  to.text(kind).text(id).text(to_text(how.st)).time(how.next_claim_at).time(how.due_at).number32(how.failure_count);
-  if (how.ended_digest != nullptr) to.digest(how.ended_digest).text(how.ended_result);
-  else to.null().null();
-  to.text(how.detail);
-  end_row.write(to);
+void end_claim(const locked_control& of, const ending& how) {
+  changes to;
+  clear_claim(to);
+  set(to, control_state, to_text(how.st));
+  set(to, control_next_claim_at, how.next_claim_at);
+  set(to, control_due_at, how.due_at);
+  to.set(control_failure_count, Int32GetDatum(how.failure_count));
+  if (how.ended_digest != nullptr) {
+    to.set(control_ended_digest, bytea_datum(how.ended_digest, digest_size));
+    set(to, control_ended_result, how.ended_result);
+  } else {
+    to.clear(control_ended_digest).clear(control_ended_result);
+  }
+  set(to, control_detail, how.detail);
+  write(of.row, of.kind, to);
 }
 
-void mark_left(std::string_view kind, std::string_view id, instant clock) {
-  left_row.write(params().text(kind).text(id).time(clock));
+void mark_left(const locked_control& of, instant clock) {
+  changes to;
+  clear_claim(to);
+  set(to, control_state, to_text(state::resolved));
+  set(to, control_next_claim_at, clock);
+  to.clear(control_due_at).clear(control_detail);
+  to.set(control_failure_count, Int32GetDatum(0));
+  write(of.row, of.kind, to);
 }
 
-void extend_claim(std::string_view kind, std::string_view id, instant expires_at, std::optional<instant> due_at) {
-  if (due_at) extend_row_and_due.write(params().text(kind).text(id).time(expires_at).time(*due_at));
-  else extend_row.write(params().text(kind).text(id).time(expires_at));
-}
-
-void write_judgement(const judgement& what) {
-  params to;
-  to.text(what.kind).text(what.id).number(what.version).text(what.owner).text(what.run_id).text(what.status)
-      .time(what.lost_at).text(what.disposition).text(what.verdict).text(what.note);
-  if (what.evidence) to.add(*what.evidence);
-  else to.null();
-  to.text(what.result).number32(what.failure_count).time(what.judged_at);
-  insert_judgement.write(to);
+void extend_claim(const locked_control& of, instant expires_at, std::optional<instant> due_at) {
+  changes to;
+  set(to, control_expires_at, expires_at);
+  if (due_at) set(to, control_due_at, *due_at);
+  write(of.row, of.kind, to);
 }
 
 }  // namespace ql3::pg

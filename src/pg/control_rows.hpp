@@ -1,14 +1,16 @@
-// The statements on ql3.run_recovery_controls: one key per execution, equality on every key column, no due column in
-// a by-key statement.
+// The rows of ql3.run_recovery_controls, by key and by due time, through its indexes (own_table.hpp): no statistics and
+// no planner setting have a say in it.
 #pragma once
 
 #include "args.hpp"
+#include "own_table.hpp"
 #include "source_reader.hpp"
 
 namespace ql3::pg {
 
-// A locked control row.
+// A locked control row. Views lie in `row`.
 struct locked_control {
+  HeapTuple row;
   std::string_view kind;
   std::string_view id;
   control_view control;
@@ -29,16 +31,21 @@ struct locked_control {
   bool is_incident_of(const facts& now) const noexcept { return now.same_incident(run_id, status, lost_at); }
 };
 
+struct target_name {
+  std::string_view kind;
+  std::string_view id;
+};
+
 // Locks the row if nobody else has it; never waits.
 std::optional<locked_control> lock_if_free(std::string_view kind, std::string_view id);
 // Locks the row, waiting at most for the session's lock timeout (1 s; 55P03).
 std::optional<locked_control> lock_waiting(std::string_view kind, std::string_view id);
+// As these, each of a page in the order given, under one snapshot.
+bounded<std::optional<locked_control>> lock_all(const bounded<target_name>& names, lock_wait policy);
 // Reads the row without a lock.
 std::optional<locked_control> read_control(std::string_view kind, std::string_view id);
-
-// Locks up to `limit` rows of the kind that are due at `clock` and not held, earliest due first, skipping what others
-// have locked.
-bounded<locked_control> lock_due(std::string_view kind, instant clock, int limit);
+// The row of this tuple of the table.
+locked_control read_locked(HeapTuple row);
 
 // What a claim writes.
 struct claim_stamp {
@@ -49,11 +56,12 @@ struct claim_stamp {
   instant expires_at;
   std::int64_t mark;
 };
-void insert_claimed(std::string_view kind, const facts& now, const claim_stamp& stamp, std::int64_t version);
-void update_claimed(std::string_view kind, const facts& now, const claim_stamp& stamp, std::int64_t version,
-                    std::int32_t failure_count);
+// Answers the row, for update_claimed() or delete_control().
+HeapTuple insert_claimed(std::string_view kind, const facts& now, const claim_stamp& stamp, std::int64_t version);
+void update_claimed(HeapTuple row, std::string_view kind, const facts& now, const claim_stamp& stamp,
+                    std::int64_t version, std::int32_t failure_count);
 // For a row that this transaction inserted or locked.
-void delete_control(std::string_view kind, std::string_view id);
+void delete_control(HeapTuple row);
 
 // What ends a claim, or moves a row without one. `due_at` empty = looked at only when listed again.
 struct ending {
@@ -68,28 +76,10 @@ struct ending {
 // Writes the row of a target that has none, with version 0. False, and nothing written, when there is one or another
 // session is just making it.
 bool insert_unclaimed(std::string_view kind, const facts& now, const ending& how);
-void end_claim(std::string_view kind, std::string_view id, const ending& how);
+void end_claim(const locked_control& of, const ending& how);
 // The target left its source: resolved, count 0; how its last claim ended stays recognisable.
-void mark_left(std::string_view kind, std::string_view id, instant clock);
-void extend_claim(std::string_view kind, std::string_view id, instant expires_at, std::optional<instant> due_at);
-
-// A row of ql3.judgements.
-struct judgement {
-  std::string_view kind;
-  std::string_view id;
-  std::int64_t version;
-  std::optional<std::string_view> owner;
-  std::string_view run_id;
-  std::optional<std::string_view> status;
-  instant lost_at;
-  std::string_view disposition;
-  std::optional<std::string_view> verdict;
-  std::optional<std::string_view> note;
-  std::optional<Datum> evidence;  // jsonb
-  std::string_view result;
-  std::int32_t failure_count;
-  instant judged_at;
-};
-void write_judgement(const judgement& what);
+void mark_left(const locked_control& of, instant clock);
+// Without `due_at` no index entry is written (HOT).
+void extend_claim(const locked_control& of, instant expires_at, std::optional<instant> due_at);
 
 }  // namespace ql3::pg

@@ -47,25 +47,28 @@ claim_name read_claim(const arguments& given, token& with);
 fenced_claim judge_claim(const claim_name& name, const std::optional<locked_control>& row, instant clock);
 
 // For several claims: every row is locked, in key order, before the clock is read once for all of them.
-// `each(position, found)` is called in key order and answers the word of that position; the answers come back in
-// input order.
-template <class Each>
-bounded<std::string_view> with_claims(const claim_page_names& page, Each&& each) {
-  bounded<std::optional<locked_control>> locked;
-  for (int at : page.by_key) {
-    check_for_interrupts();
-    locked.push_back(lock_waiting(page.names[at].kind, page.names[at].id));
-  }
+// `before(founds)` then sees them together, in key order; `each(position, found, step)` is called in key order and
+// answers the word of that position; the answers come back in input order. A target that is named again is found as the
+// first call left it, and then `step` is -1: what was seen before does not count for it.
+template <class Before, class Each>
+bounded<std::string_view> with_claims(const claim_page_names& page, Before&& before, Each&& each) {
+  bounded<target_name> targets;
+  for (int at : page.by_key) targets.push_back({page.names[at].kind, page.names[at].id});
+  bounded<std::optional<locked_control>> const locked = lock_all(targets, lock_wait::wait);
   instant const clock = GetCurrentTimestamp();
+  bounded<fenced_claim> founds;
+  for (std::size_t step = 0; step < page.by_key.size(); ++step)
+    founds.push_back(judge_claim(page.names[page.by_key[step]], locked[step], clock));
+  before(founds);
   bounded<std::string_view> answers(page.names.size());
   for (std::size_t step = 0; step < page.by_key.size(); ++step) {
     check_for_interrupts();
     int const at = page.by_key[step];
     const claim_name& name = page.names[at];
-    // The same target twice: the second position sees what the first one wrote.
-    bool const again = step > 0 && page.names[page.by_key[step - 1]].kind == name.kind &&
-                       page.names[page.by_key[step - 1]].id == name.id;
-    answers[at] = each(at, judge_claim(name, again ? lock_waiting(name.kind, name.id) : locked[step], clock));
+    bool const again =
+        step > 0 && targets[step].kind == targets[step - 1].kind && targets[step].id == targets[step - 1].id;
+    answers[at] = again ? each(at, judge_claim(name, lock_waiting(name.kind, name.id), clock), -1)
+                        : each(at, founds[step], static_cast<int>(step));
   }
   return answers;
 }

@@ -1,8 +1,14 @@
 #include "hints.hpp"
 
+#include <algorithm>
+
 namespace ql3::pg {
 
 namespace {
+
+// A row is written late when it was due this long before; marks stay as far behind the clock.
+constexpr std::int64_t due_late_min = 50'000;
+constexpr std::int64_t due_step_min = 10'000;
 
 constexpr int slot_count = sources_max;
 constexpr char area_name[] = "ql3 hints";
@@ -15,6 +21,8 @@ struct slot {
   bool seeded;
   char kind[kind_max + 1];
   place places[2];
+  Oid due_table;
+  instant due_from;  // counts for due_table only
 };
 
 // Few are ever open: one per claim that was rolled back and not yet walked. With no room left the widest answer is to
@@ -32,12 +40,14 @@ struct gap {
 struct area {
   LWLock lock;
   std::uint64_t clock;
+  std::uint64_t late;        // writes of rows due before their writing, all kinds
+  pg_atomic_uint64 highest;  // no mark was ever above it; read without the lock
   slot slots[slot_count];
   gap gaps[gap_count];
 };
 static_assert(std::is_standard_layout_v<area> && std::is_trivially_default_constructible_v<area> &&
               std::is_trivially_copyable_v<slot>);
-// The server keeps about 100 kB of shared memory for those who come after its start; we take about 57.
+// The server keeps about 100 kB of shared memory for those who come after its start; we take about 58.
 static_assert(sizeof(area) < 60 * 1024);
 
 constinit area private_area{};  // used when the server has no shared memory left to give: hints of this backend alone
@@ -59,6 +69,7 @@ void map_area() {
       auto* shared = static_cast<area*>(ShmemInitStruct(area_name, sizeof(area), &existed));
       if (!existed) {
         initialise(shared);
+        pg_atomic_init_u64(&shared->highest, 0);
         LWLockInitialize(&shared->lock, LWLockNewTrancheId());
       }
       LWLockRelease(AddinShmemInitLock);
@@ -71,6 +82,7 @@ void map_area() {
     return;
   }
   initialise(&private_area);
+  pg_atomic_init_u64(&private_area.highest, 0);
   mapped = &private_area;
   is_private = true;
 }
@@ -187,6 +199,43 @@ bool take_sweep_turn(std::string_view kind, std::int64_t generation, instant clo
   if (present.swept_at <= clock && clock - present.swept_at < period) return false;
   present.swept_at = clock;
   return true;
+}
+
+due_mark read_due_mark(std::string_view kind, std::int64_t generation, Oid table) {
+  guard locked;
+  const slot& present = slot_of(kind, generation);
+  // Hints of this backend alone cannot know what others write.
+  bool const known = present.due_table == table && !is_private;
+  return {known ? present.due_from : instant_min, mapped->late};
+}
+
+void advance_due_mark(std::string_view kind, std::int64_t generation, Oid table, const due_mark& read, instant began,
+                      instant to) {
+  instant const mark = std::min(to, later(began, -due_late_min));
+  // Small steps are not worth the lock.
+  if (mark < 0 || (read.from != instant_min && mark - read.from < due_step_min)) return;
+  guard locked;
+  if (is_private || mapped->late != read.late || GetCurrentTimestamp() < began) return;
+  slot& present = slot_of(kind, generation);
+  if (present.due_table == table && present.due_from >= mark) return;
+  // First the bound, then the mark: a writer that looks in between finds itself late.
+  if (pg_atomic_read_u64(&mapped->highest) < static_cast<std::uint64_t>(mark))
+    pg_atomic_write_u64(&mapped->highest, static_cast<std::uint64_t>(mark));
+  pg_memory_barrier();
+  present.due_table = table;
+  present.due_from = mark;
+}
+
+void note_due(std::string_view kind, instant due) {
+  map_area();
+  pg_memory_barrier();
+  bool const late = due <= GetCurrentTimestamp() - due_late_min || due < 0 ||
+                    static_cast<std::uint64_t>(due) < pg_atomic_read_u64(&mapped->highest);
+  if (!late) return;
+  guard locked;
+  ++mapped->late;
+  for (slot& each : mapped->slots)
+    if (each.database == MyDatabaseId && kind == each.kind && each.due_from > due) each.due_from = due;
 }
 
 bool needs_seed(std::string_view kind, std::int64_t generation) {

@@ -44,6 +44,24 @@ void open_gap(std::string_view kind, std::int64_t generation, const place& from,
 // True at most once per `period` and source: a sweep is due even though pages are full.
 bool take_sweep_turn(std::string_view kind, std::int64_t generation, instant clock, std::int64_t period);
 
+// Where the due rows of a source begin in the due-time index: before `from` lie only entries of rows that are gone.
+// Under an old snapshot held elsewhere nobody can clear those away, so a claim must not walk them.
+struct due_mark {
+  instant from;         // instant_min where nothing is known
+  std::uint64_t late;   // number of late writes when it was read
+};
+// The mark speaks about one table: another `table` starts anew.
+due_mark read_due_mark(std::string_view kind, std::int64_t generation, Oid table);
+
+// A scan that began at `began` with the mark `read` found that no row that is or may yet become visible is due before
+// `to`. Does nothing when a row was written late meanwhile, or the clock stepped back.
+void advance_due_mark(std::string_view kind, std::int64_t generation, Oid table, const due_mark& read, instant began,
+                      instant to);
+
+// A row that is due at `due` has just been written, its index entry too. Whoever writes calls this afterwards: a scan
+// that missed the entry began before it, so its mark lies before now and the write is late by then (docs/selection.md).
+void note_due(std::string_view kind, instant due);
+
 // True for the first caller after a restart or attach: it seeds the discovery place from what claims remembered.
 bool needs_seed(std::string_view kind, std::int64_t generation);
 

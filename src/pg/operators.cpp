@@ -48,7 +48,7 @@ bool can_release(const operator_request& request, const std::optional<locked_con
 }
 
 void make_available(const locked_control& row, instant clock) {
-  end_claim(row.kind, row.id,
+  end_claim(row,
             {state::available, {}, clock, 0, row.ended_digest, row.ended_result.value_or(std::string_view{}), {}});
 }
 
@@ -144,7 +144,7 @@ std::string_view park_one(const operator_request& request) {
   std::optional<locked_control> const row = lock_waiting(request.kind, request.id);
   if (!row) return park_unknown(request);
   if (row->control.version != request.version) return stale;
-  end_claim(request.kind, request.id,
+  end_claim(*row,
             {state::manual, {}, {}, row->control.failure_count, row->ended_digest,
              row->ended_result.value_or(std::string_view{}), request.reason});
   audit_change("park", request, state_json(to_text(row->control.st), row->control.version, row->control.failure_count),

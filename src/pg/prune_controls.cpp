@@ -62,7 +62,7 @@ void remove_some(walker& at, const bounded<std::string_view>& ids) {
   if (at.floor > 0) write_kind.write(params().text(at.kind).number(at.floor).null());
   for (std::size_t row = 0; row < locked.size(); ++row) {
     if (wanted[row].listed) continue;
-    delete_control(at.kind, locked[row].id);
+    delete_control(locked[row].row);
     ++at.removed;
   }
 }

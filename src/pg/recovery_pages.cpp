@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arrays.hpp"
 #include "session.hpp"
 
 namespace ql3::pg {
@@ -9,7 +10,6 @@ namespace ql3::pg {
 namespace {
 
 constexpr std::int64_t remembered_after_expiry = 10 * one_minute;
-constexpr Oid timestamptz_array = 1185;  // pg_type: _timestamptz, fixed on every major
 // How many of the newest pages are asked where discovery of a kind stood.
 constexpr int seed_pages = 16;
 
@@ -38,32 +38,6 @@ constinit statement delete_page{"DELETE FROM ql3.recovery_pages WHERE token_dige
 constinit statement newest_cursors{
     "SELECT cursor_kinds, cursor_lost_at, cursor_ids FROM ql3.recovery_pages ORDER BY claimed_at DESC LIMIT $1",
     INT8OID};
-
-Datum text_array(const bounded<std::string_view>& texts) {
-  bounded<Datum> elements;
-  for (std::string_view each : texts) elements.push_back(text_datum(each));
-  return call([&] {
-    return PointerGetDatum(construct_array(elements.data(), static_cast<int>(elements.size()), TEXTOID, -1, false,
-                                           TYPALIGN_INT));
-  });
-}
-
-bounded<std::string_view> texts_of(Datum array) {
-  struct opened {
-    Datum* values;
-    int count;
-  };
-  opened const read = call([&] {
-    opened found{};
-    bool* nulls;
-    deconstruct_array(DatumGetArrayTypePCopy(array), TEXTOID, -1, false, TYPALIGN_INT, &found.values, &nulls,
-                      &found.count);
-    return found;
-  });
-  bounded<std::string_view> texts;
-  for (int at = 0; at < read.count && at < page_size_max; ++at) texts.push_back(text_of(read.values[at]));
-  return texts;
-}
 
 // Is any target of the page still held under its token?
 bool is_held(const unsigned char* token_digest, const bounded<std::string_view>& kinds,
@@ -101,24 +75,21 @@ void remember_page(const claim_request& request, const std::optional<bounded<std
   }
   bounded<std::string_view> cursor_kinds;
   bounded<std::string_view> cursor_ids;
-  bounded<Datum> cursor_times;
+  bounded<instant> cursor_times;
   for (const source_reader& each : page.readers()) {
     place const stands = read_place(each.from().kind, each.from().generation, walk::discovery)->at;
     if (stands.at_start()) continue;
     cursor_kinds.push_back(each.from().kind);
     cursor_ids.push_back(keep_text(stands.id_text()));
-    cursor_times.push_back(TimestampTzGetDatum(stands.lost_at));
+    cursor_times.push_back(stands.lost_at);
   }
-  Datum const times = call([&] {
-    return PointerGetDatum(construct_array(cursor_times.data(), static_cast<int>(cursor_times.size()), TIMESTAMPTZOID,
-                                           sizeof(TimestampTz), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-  });
   params to;
   to.digest(request.token_digest).text(request.owner).number32(request.page_size);
   if (kinds) to.add(text_array(*kinds));
   else to.null();
   to.time(page.stamp().claimed_at).time(later(page.stamp().expires_at, remembered_after_expiry))
-      .add(text_array(target_kinds)).add(text_array(target_ids)).add(text_array(cursor_kinds)).add(times)
+      .add(text_array(target_kinds)).add(text_array(target_ids)).add(text_array(cursor_kinds))
+      .add(time_array(cursor_times))
       .add(text_array(cursor_ids));
   insert_page.write(to);
 }

@@ -8,10 +8,11 @@ namespace {
 
 constexpr std::string_view fenced = "fenced";
 
-std::string_view renew_one(const claim_name& name, const fenced_claim& found, std::int64_t lease) {
+std::string_view renew_one(const claim_name& name, const fenced_claim& found, std::int64_t lease,
+                           page_sources& sources) {
   if (!found.holds) return fenced;
   const locked_control& row = *found.row;
-  std::optional<source> const from = source_of(name.kind);
+  const source* const from = sources.of(name.kind);
   std::optional<std::int64_t> const max_hold = from ? from->max_hold : std::nullopt;
   instant const old_expiry = row.control.expires_at;
   if (hold_is_used_up(found.clock, lease, old_expiry, *row.claimed_at, max_hold)) return fenced;
@@ -21,16 +22,16 @@ std::string_view renew_one(const claim_name& name, const fenced_claim& found, st
   // expiry, so a takeover is never late for it.
   std::optional<instant> due;
   if (row.due_at && *row.due_at - found.clock <= lease / 2) due = expiry;
-  extend_claim(name.kind, name.id, expiry, due);
+  extend_claim(row, expiry, due);
   return "renewed";
 }
 
-std::string_view give_back_one(const claim_name& name, const fenced_claim& found) {
+std::string_view give_back_one(const claim_name& name, const fenced_claim& found, page_sources&) {
   unsigned char request[digest_size];
   request_of("give_back", name).digest(request);
   if (!found.holds) return repeated(found, request).value_or(fenced);
   constexpr std::string_view word = "released";
-  end_claim(name.kind, name.id,
+  end_claim(*found.row,
             {state::available, {}, found.clock, found.row->control.failure_count, request, word, {}});
   return word;
 }
@@ -43,7 +44,8 @@ Datum renew(FunctionCallInfo fcinfo) {
   std::int64_t const lease = check_lease(given.length(5, "lease"));
   return text_datum(in_session([&] {
     bound_transaction();
-    return renew_one(name, lock_claim(name), lease);
+    page_sources sources;
+    return renew_one(name, lock_claim(name), lease, sources);
   }));
 }
 
@@ -54,9 +56,12 @@ Datum for_page(FunctionCallInfo fcinfo, const arguments& given, One&& one) {
   result_set result(fcinfo);
   in_session([&] {
     bound_transaction();
-    add_target_results(result, page, with_claims(page, [&](int at, const fenced_claim& found) {
-                         return one(page.names[at], found);
-                       }));
+    page_sources sources;
+    auto const answers = with_claims(page, [](const bounded<fenced_claim>&) {},
+                                     [&](int at, const fenced_claim& found, int) {
+                                       return one(page.names[at], found, sources);
+                                     });
+    add_target_results(result, page, answers);
   });
   return Datum(0);
 }
@@ -65,8 +70,8 @@ Datum renew_page(FunctionCallInfo fcinfo) {
   require_writable("ql3_renew_page");
   arguments const given(fcinfo);
   std::int64_t const lease = check_lease(given.length(5, "lease"));
-  return for_page(fcinfo, given, [&](const claim_name& name, const fenced_claim& found) {
-    return renew_one(name, found, lease);
+  return for_page(fcinfo, given, [&](const claim_name& name, const fenced_claim& found, page_sources& sources) {
+    return renew_one(name, found, lease, sources);
   });
 }
 

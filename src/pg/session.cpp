@@ -1,9 +1,11 @@
 #include "session.hpp"
 
 #include "compat.hpp"
+#include "control_columns.hpp"
 #include "durability.hpp"
 #include "installed.hpp"
 #include "lineage.hpp"
+#include "scratch.hpp"
 
 extern "C" {
 #include "jit/jit.h"
@@ -34,6 +36,7 @@ constexpr setting pins[] = {
     {"enable_indexonlyscan", "on"},   {"enable_nestloop", "on"},
     {"enable_incremental_sort", "on"}, {"jit", "off"},
     {"max_parallel_workers_per_gather", "0"}, {"plan_cache_mode", "force_generic_plan"},
+    {compat::memoize_setting, "off"},
 };
 
 void set_local(const char* name, const char* value, GucAction action) {
@@ -79,13 +82,40 @@ session::session(versions_may versions) {
     tighten("lock_timeout", LockTimeout, lock_wait_max_ms, GUC_ACTION_SAVE);
     return level;
   });
+  memory_ = CurrentMemoryContext;
   pin();
+  // Last: where the constructor fails, no destructor puts the outer one back.
+  present_ = this;
+}
+
+own_table& session::table(const own_table::description& what) {
+  for (std::size_t at = 0;; ++at) {
+    Assert(at < std::size(tables_));
+    if (opened_[at] == &what) return tables_[at];
+    if (opened_[at] != nullptr) continue;
+    in_memory(memory_, [&] { tables_[at].open(what); });
+    opened_[at] = &what;
+    return tables_[at];
+  }
+}
+
+own_table& controls() {
+  static constexpr own_table::description what{"run_recovery_controls", "run_recovery_controls_pkey",
+                                               control_column_names, control_columns_end - 1};
+  return session::present().table(what);
+}
+
+own_table& judgements() {
+  static constexpr own_table::description what{"judgements", "judgements_pkey", judgement_column_names,
+                                               judgement_columns_end - 1};
+  return session::present().table(what);
 }
 
 void session::pin() {
   pinned_level_ = call([] {
     int level = NewGUCNestLevel();
-    for (const setting& each : pins) set_local(each.name, each.value, GUC_ACTION_SAVE);
+    for (const setting& each : pins)
+      if (each.name != nullptr) set_local(each.name, each.value, GUC_ACTION_SAVE);
     return level;
   });
 }
@@ -95,6 +125,8 @@ void session::unpin() {
 }
 
 void session::finish() {
+  for (own_table& each : tables_)
+    if (each.is_open()) each.close();
   call([&] {
     AtEOXact_GUC(true, level_);
     SPI_finish();

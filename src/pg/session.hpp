@@ -1,6 +1,7 @@
 // What every function of ql3 does around its body.
 #pragma once
 
+#include "own_table.hpp"
 #include "spi.hpp"
 
 namespace ql3::pg {
@@ -14,6 +15,7 @@ enum class versions_may { agree, differ };
 class session {
  public:
   explicit session(versions_may versions = versions_may::agree);
+  ~session() noexcept { present_ = outer_; }
   void finish();
   // For the user's transition: our lock timeout stays, our planner pins do not. Call pin() afterwards.
   void unpin();
@@ -21,10 +23,23 @@ class session {
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
+  // The innermost session, and its tables: opened when they are first asked for, in the memory of the session.
+  static session& present() noexcept { return *present_; }
+  own_table& table(const own_table::description& what);
+
  private:
+  static inline constinit session* present_ = nullptr;
+  session* outer_ = present_;
+  MemoryContext memory_;
+  own_table tables_[2];
+  const own_table::description* opened_[2]{};
   int level_;
   int pinned_level_;
 };
+
+// Our tables that are read and written without the executor. REQUIRES: inside in_session().
+own_table& controls();
+own_table& judgements();
 
 // Runs `body` inside a session.
 template <class Body>

@@ -20,13 +20,47 @@ settle_request read_request(disposition as, std::optional<interval_parts> delay,
   return how;
 }
 
-std::string_view settle_one(const claim_name& name, const fenced_claim& found, const settle_request& how) {
+// What the source says of the targets of a page that are still held, in key order.
+class page_standings {
+ public:
+  void read(const bounded<fenced_claim>& founds, page_sources& sources) {
+    stand_.assign(founds.size(), standing::unknown);
+    for (std::size_t first = 0, end; first < founds.size(); first = end) {
+      bounded<const locked_control*> claims;
+      bounded<std::size_t> steps;
+      for (end = first; end < founds.size() && is_same_kind(founds[first], founds[end]); ++end) {
+        if (!founds[end].holds || is_again(founds, end)) continue;
+        claims.push_back(&*founds[end].row);
+        steps.push_back(end);
+      }
+      if (claims.empty()) continue;
+      bounded<standing> stand;
+      standings_of(claims, sources.of(claims[0]->kind), stand);
+      for (std::size_t at = 0; at < steps.size(); ++at) stand_[steps[at]] = stand[at];
+    }
+  }
+  standing at(int step) const { return stand_[static_cast<std::size_t>(step)]; }
+
+ private:
+  static bool is_same_kind(const fenced_claim& a, const fenced_claim& b) noexcept {
+    return &a == &b || (a.row && b.row && a.row->kind == b.row->kind);
+  }
+  static bool is_again(const bounded<fenced_claim>& founds, std::size_t at) noexcept {
+    return at > 0 && founds[at - 1].row && founds[at - 1].row->kind == founds[at].row->kind &&
+           founds[at - 1].row->id == founds[at].row->id;
+  }
+  bounded<standing> stand_;
+};
+
+// `stands(from)` answers what the source says of the target; asked only when the claim holds.
+template <class Stands>
+std::string_view settle_one(const claim_name& name, const fenced_claim& found, const settle_request& how,
+                            page_sources& sources, Stands&& stands) {
   unsigned char request[digest_size];
   request_of("settle", name).add(to_text(how.as)).add(how.delay).add(how.note).digest(request);
   if (!found.holds) return repeated(found, request).value_or(fenced);
-  std::optional<source> const from = source_of(name.kind);
-  const source* const attached = from ? &*from : nullptr;
-  settle_claim({&*found.row, attached, standing_of(*found.row, attached), found.clock}, how, request);
+  const source* const from = sources.of(name.kind);
+  settle_claim({&*found.row, from, stands(from), found.clock}, how, request);
   return settled;
 }
 
@@ -41,7 +75,9 @@ Datum settle(FunctionCallInfo fcinfo) {
   settle_request const how = read_request(as, delay, given.maybe_text(7));
   std::string_view const word = in_session([&] {
     bound_transaction();
-    return settle_one(name, lock_claim(name), how);
+    page_sources sources;
+    fenced_claim const found = lock_claim(name);
+    return settle_one(name, found, how, sources, [&](const source* from) { return standing_of(*found.row, from); });
   });
   return text_datum(word);
 }
@@ -70,9 +106,16 @@ Datum settle_page(FunctionCallInfo fcinfo) {
   result_set result(fcinfo);
   in_session([&] {
     bound_transaction();
-    add_target_results(result, page, with_claims(page, [&](int at, const fenced_claim& found) {
-                         return settle_one(page.names[at], found, requests[at]);
-                       }));
+    page_sources sources;
+    page_standings standings;
+    auto const answers = with_claims(
+        page, [&](const bounded<fenced_claim>& founds) { standings.read(founds, sources); },
+        [&](int at, const fenced_claim& found, int step) {
+          return settle_one(page.names[at], found, requests[at], sources, [&](const source* from) {
+            return step < 0 ? standing_of(*found.row, from) : standings.at(step);
+          });
+        });
+    add_target_results(result, page, answers);
   });
   return Datum(0);
 }

@@ -1,5 +1,6 @@
 #include "settlement.hpp"
 
+#include "judgements.hpp"
 #include "session.hpp"
 
 namespace ql3::pg {
@@ -96,17 +97,27 @@ judgement judged(const situation& now, std::string_view disposition_word, std::s
 }  // namespace
 
 standing standing_of(const locked_control& row, const source* from) {
-  if (from == nullptr) return standing::unknown;
+  bounded<standing> stand;
+  standings_of({&row}, from, stand);
+  return stand[0];
+}
+
+void standings_of(const bounded<const locked_control*>& claims, const source* from, bounded<standing>& stand) {
+  stand.assign(claims.size(), standing::unknown);
+  if (from == nullptr || claims.empty()) return;
   source_reader reader(*from);
-  wanted_row wanted{row.id, row.lost_at, false, {}};
+  bounded<wanted_row> wanted;
+  for (const locked_control* each : claims) wanted.push_back({each->id, each->lost_at, false, {}});
   // Whether the incident is still the one handed out is asked of now, whatever snapshot the caller keeps.
-  reader.look_up(&wanted, 1, sight::latest);
+  reader.look_up(wanted.data(), static_cast<int>(wanted.size()), sight::latest);
   if (reader.is_blind()) {
     warn_blind(*from, reader.why());
-    return standing::unknown;
+    return;
   }
-  if (!wanted.listed) return standing::gone;
-  return row.is_incident_of(wanted.now) ? standing::same : standing::changed;
+  for (std::size_t at = 0; at < claims.size(); ++at)
+    stand[at] = !wanted[at].listed                            ? standing::gone
+                : claims[at]->is_incident_of(wanted[at].now) ? standing::same
+                                                              : standing::changed;
 }
 
 void settle_claim(const situation& now, const settle_request& how, const unsigned char (&request)[digest_size]) {
@@ -120,7 +131,7 @@ void settle_claim(const situation& now, const settle_request& how, const unsigne
   else if (how.as == disposition::retry) end = retried(now, how, request, word);
   else
     end = parked(now.row->control.failure_count, how.note.value_or(std::string_view("judged manual")), request, word);
-  end_claim(now.row->kind, now.row->id, end);
+  end_claim(*now.row, end);
   bool const exhausted_now = end.st == state::manual && how.as != disposition::manual;
   judgement what = judged(now, to_text(how.as), superseded ? "superseded" : exhausted_now ? "parked" : word,
                           end.failure_count);
@@ -131,7 +142,7 @@ void settle_claim(const situation& now, const settle_request& how, const unsigne
 void conclude_claim(const situation& now, const conclusion& how, const unsigned char (&request)[digest_size]) {
   std::string_view const word = how.applied ? "concluded" : "stale";
   ending const end = resolved(now, request, word);
-  end_claim(now.row->kind, now.row->id, end);
+  end_claim(*now.row, end);
   judgement what = judged(now, to_text(disposition::resolved), word, end.failure_count);
   what.verdict = how.verdict;
   what.evidence = how.evidence;

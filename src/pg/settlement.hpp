@@ -22,6 +22,8 @@ struct situation {
 
 // Reads the standing of one claimed target; warns when the source is blind.
 standing standing_of(const locked_control& row, const source* from);
+// As that, for claims of one kind together.
+void standings_of(const bounded<const locked_control*>& claims, const source* from, bounded<standing>& stand);
 
 struct settle_request {
   disposition as;

@@ -1,5 +1,6 @@
 #include "source_plans.hpp"
 
+#include "arrays.hpp"
 #include "source_index.hpp"
 
 namespace ql3::pg {
@@ -60,7 +61,8 @@ void on_relation_change(Datum, Oid relation) {
 }
 
 void free_plans(source_plans& slot) {
-  for (SPIPlanPtr* plan : {&slot.first, &slot.next, &slot.first_whole, &slot.next_whole, &slot.by_key, &slot.by_id}) {
+  for (SPIPlanPtr* plan : {&slot.first, &slot.next, &slot.first_whole, &slot.next_whole, &slot.by_key, &slot.by_keys,
+                           &slot.by_id}) {
     if (*plan != nullptr) SPI_freeplan(*plan);
     *plan = nullptr;
   }
@@ -108,6 +110,14 @@ void prepare(source_plans& slot, const source& which) {
   slot.by_key = prepare_kept(
       psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)%s", columns, further, relation, type,
                slot.id_indexed ? "" : " AND s.lost_at = $2"), 2, key_types);
+  // LIMIT keeps the planner from merging the inner query into a join: it is run once per key, with equality, as by_key.
+  Oid keys_types[] = {TEXTARRAYOID, timestamptz_array};
+  slot.by_keys = prepare_kept(
+      psprintf("SELECT f.*, k.n"
+               "  FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY AS k (id, lost_at, n)"
+               " CROSS JOIN LATERAL (SELECT %s, %s FROM %s AS s WHERE s.id = CAST(k.id AS %s)%s LIMIT %d) AS f",
+               columns, further, relation, type, slot.id_indexed ? "" : " AND s.lost_at = k.lost_at", equal_ids_max),
+      2, keys_types);
 }
 
 bool is_digits(std::string_view text, std::string_view limit, std::string_view negative_limit) noexcept {

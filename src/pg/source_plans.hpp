@@ -17,11 +17,16 @@ struct source_plans {
   SPIPlanPtr first_whole;  // as first and next, with the further columns
   SPIPlanPtr next_whole;
   SPIPlanPtr by_key;       // ($1 id, $2 lost_at): one target
+  SPIPlanPtr by_keys;      // ($1 ids, $2 lost_ats): a page of targets at once
+  bool one_by_one;         // the source does not support by_keys
   SPIPlanPtr by_id;        // ($1 id): as by_key, where the id has no index and lost_at is not known
 };
 
 // Columns of every plan's result.
-enum source_column : int { col_id = 1, col_run_id, col_status, col_created_at, col_lost_at, col_further };
+enum source_column : int { col_id = 1, col_run_id, col_status, col_created_at, col_lost_at, col_further, col_ordinal };
+
+// Ids that a collation calls equal to one id; beyond it a target may be missed until the sweep.
+constexpr int equal_ids_max = 64;
 
 // REQUIRES: the source resolves; the current user is the owner. Raises 42703, 42804 for columns that do not fit.
 source_plans& plans_of(const source& which, const resolved_source& found);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "arrays.hpp"
 #include "session.hpp"
 #include "source_plans.hpp"
 #include "time_limit.hpp"
@@ -16,8 +17,6 @@ namespace {
 
 // A source that waits for locks is not worth a page: it goes blind instead.
 constexpr char source_lock_timeout[] = "250ms";
-// Ids that a collation calls equal to one id; beyond it a target may be missed until the sweep.
-constexpr long equal_ids_max = 64;
 
 void become_owner(Oid owner) {
   Oid user;
@@ -137,27 +136,64 @@ listed_rows source_reader::page(const place& after, int limit, bool whole) {
 }
 
 void source_reader::look_up(wanted_row* wanted, int count, sight seen) {
-  bool const readable = as_owner([&](source_plans& plans) {
+  for (int at = 0; at < count; ++at) wanted[at].listed = false;
+  if (count == 1 || !look_up_at_once(wanted, count, seen)) look_up_one_by_one(wanted, count, seen);
+  if (!is_blind()) return;
+  for (int at = 0; at < count; ++at) wanted[at].listed = false;
+}
+
+void source_reader::take_row(wanted_row& one, const rows& found, int row) {
+  // A collation may call other ids equal; a target is its bytes.
+  if (found.text(row, col_id) != one.id) return;
+  if (one.listed) refuse_twice(one.id);
+  one.now = read_facts(found, row, further_max(from_));
+  one.listed = true;
+}
+
+bool source_reader::look_up_at_once(wanted_row* wanted, int count, sight seen) {
+  bool supported = true;
+  source_plans* asked = nullptr;
+  (void)as_owner([&](source_plans& plans) {
+    bounded<std::string_view> ids;
+    bounded<instant> times;
+    bounded<wanted_row*> targets;
+    supported = !plans.one_by_one;
+    for (int at = 0; at < count && supported; ++at) {
+      if (!fits_type(plans.id_type, wanted[at].id)) continue;
+      if (!plans.id_indexed && !wanted[at].lost_at) supported = false;
+      ids.push_back(wanted[at].id);
+      times.push_back(wanted[at].lost_at.value_or(0));
+      targets.push_back(&wanted[at]);
+    }
+    if (!supported || ids.empty()) return;
+    asked = &plans;
+    rows const found = run_plan(plans.by_keys, params().add(text_array(ids)).add(time_array(times)), 0, seen);
+    for (int row = 0; row < found.size(); ++row)
+      take_row(*targets[static_cast<std::size_t>(found.number(row, col_ordinal)) - 1], found, row);
+  });
+  // Some kinds of relation have no correlated queries (tables spread over servers): they are asked by key.
+  if (asked != nullptr && is_blind() && std::string_view(why().sqlstate) == sqlstate::feature_not_supported) {
+    asked->one_by_one = true;
+    why_.reset();
+    for (int at = 0; at < count; ++at) wanted[at].listed = false;
+    return false;
+  }
+  return supported;
+}
+
+void source_reader::look_up_one_by_one(wanted_row* wanted, int count, sight seen) {
+  (void)as_owner([&](source_plans& plans) {
     for (int at = 0; at < count; ++at) {
       check_for_interrupts();
       wanted_row& one = wanted[at];
-      one.listed = false;
       if (!fits_type(plans.id_type, one.id)) continue;
       bool const by_id = !plans.id_indexed && !one.lost_at;
       rows const found = by_id ? run_plan(plans.by_id, params().text(one.id), equal_ids_max, seen)
                                : run_plan(plans.by_key, params().text(one.id).time(one.lost_at.value_or(0)),
                                           equal_ids_max, seen);
-      for (int row = 0; row < found.size(); ++row) {
-        // A collation may call other ids equal; a target is its bytes.
-        if (found.text(row, col_id) != one.id) continue;
-        if (one.listed) refuse_twice(one.id);
-        one.now = read_facts(found, row, further_max(from_));
-        one.listed = true;
-      }
+      for (int row = 0; row < found.size(); ++row) take_row(one, found, row);
     }
   });
-  if (!readable)
-    for (int at = 0; at < count; ++at) wanted[at].listed = false;
 }
 
 }  // namespace ql3::pg

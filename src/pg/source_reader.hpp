@@ -55,6 +55,10 @@ class source_reader {
   // False when the source is blind (now, or already).
   template <class Body>
   bool as_owner(Body&& body);
+  // The two ways to ask. `at_once` answers false where the source supports only the other.
+  bool look_up_at_once(wanted_row* wanted, int count, sight seen);
+  void look_up_one_by_one(wanted_row* wanted, int count, sight seen);
+  void take_row(wanted_row& one, const rows& found, int row);
 
   source from_;
   std::optional<blindness> why_;

@@ -122,6 +122,13 @@ std::int64_t current_floor(std::string_view kind) {
   return found.empty() ? 0 : found.number(0, 1);
 }
 
+const source* page_sources::of(std::string_view kind) {
+  for (const known& each : known_)
+    if (each.kind == kind) return each.from ? &*each.from : nullptr;
+  known_.push_back({kind, source_of(kind)});
+  return known_.back().from ? &*known_.back().from : nullptr;
+}
+
 void require_known_kind(std::string_view kind) {
   if (known_kind.run(params().text(kind)).empty()) refuse_unknown(kind);
 }

@@ -50,6 +50,20 @@ std::int64_t current_floor(std::string_view kind);
 // The source of one kind, or none when it is not attached. Never read as "any": 42704 belongs to the caller.
 std::optional<source> source_of(std::string_view kind);
 
+// The attached sources of a page's kinds, each read once.
+class page_sources {
+ public:
+  // nullptr when the kind is not attached.
+  const source* of(std::string_view kind);
+
+ private:
+  struct known {
+    std::string_view kind;
+    std::optional<source> from;
+  };
+  bounded<known> known_;
+};
+
 // 42704 for a kind that was never attached: a typo, not an empty answer.
 void require_known_kind(std::string_view kind);
 

@@ -1,0 +1,98 @@
+// One of our own tables, read by key and written below the executor: by its indexes, whatever the planner would think,
+// and without making plan and CHECK expressions anew for each row.
+//
+// What a write means stays the server's: CHECK and NOT NULL are tested, indexes maintained, statistics counted, HOT
+// used. A table on which somebody has put a trigger, a rule, row security, a column or an index of a kind that is not
+// known here is written through SPI instead.
+#pragma once
+
+#include "boundary.hpp"
+
+namespace ql3::pg {
+
+// What a write sets: by column number from 1.
+class changes {
+ public:
+  static constexpr int capacity = 32;
+  changes& set(int column, Datum value) {
+    values[column - 1] = value;
+    nulls[column - 1] = false;
+    replaced[column - 1] = true;
+    return *this;
+  }
+  changes& clear(int column) {
+    nulls[column - 1] = true;
+    replaced[column - 1] = true;
+    return *this;
+  }
+  Datum values[capacity]{};
+  bool nulls[capacity]{};
+  bool replaced[capacity]{};
+};
+
+enum class lock_wait { skip, wait };
+
+// Everything here is the server's and made in the memory of the session; nothing has a destructor: after an error the
+// abort of the (sub)transaction closes what is open.
+class own_table {
+ public:
+  // `columns` are the names that the table must begin with, in order (an internal error otherwise).
+  struct description {
+    const char* name;
+    const char* key_index;
+    const char* const* columns;
+    int column_count;
+  };
+
+  void open(const description& what);
+  void close();
+  bool is_open() const noexcept { return table_ != nullptr; }
+  Relation relation() const noexcept { return table_; }
+  Relation key_index() const noexcept { return key_; }
+  TupleTableSlot* slot() const noexcept { return read_slot_; }
+
+  // The row with this key as the snapshot sees it; nullptr: none. Keys are text in collation "C".
+  HeapTuple find(Snapshot snapshot, std::string_view kind, std::string_view id);
+  // Locks it (FOR NO KEY UPDATE) and answers its newest version, or nullptr: gone, or another has it and `skip`.
+  // Waits at most for the session's lock timeout (55P03). 40001 above READ COMMITTED when it changed since.
+  // REQUIRES: inside a leaf.
+  HeapTuple lock_in_leaf(ItemPointer at, Snapshot snapshot, lock_wait policy);
+  HeapTuple find_and_lock(Snapshot snapshot, std::string_view kind, std::string_view id, lock_wait policy);
+
+  // Each answers the row as written, for a further write in this call.
+  HeapTuple insert(const changes& values);
+  // REQUIRES: this transaction has locked or written the row.
+  HeapTuple update(HeapTuple before, const changes& to);
+  void remove(HeapTuple row);
+
+ private:
+  struct written_index {
+    Relation index;
+    struct IndexInfo* info;
+  };
+  static constexpr int indexes_max = 8;
+
+  void prepare_writes();
+  void write_indexes(TupleTableSlot* slot, const changes* changed);
+  HeapTuple by_executor(const char* verb, HeapTuple before, const changes& to);
+
+  const description* what_;
+  Relation table_ = nullptr;
+  Relation key_;
+  TupleTableSlot* read_slot_;
+  TupleTableSlot* write_slot_;
+  EState* estate_;
+  written_index indexes_[indexes_max];
+  int index_count_;
+  bool can_write_;
+  bool plain_;
+};
+
+// The number of the next row of a table with an identity column. REQUIRES: open.
+std::int64_t next_identity(Relation table, AttrNumber column);
+
+// A new snapshot, registered until the release. In READ COMMITTED it sees what is committed by now.
+Snapshot fresh_snapshot();
+void release_snapshot(Snapshot snapshot);
+
+}  // namespace ql3::pg
