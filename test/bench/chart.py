@@ -15,6 +15,7 @@ set ytics nomirror
 set grid xtics
 set arrow 1 from 1, graph 0 to 1, graph 1 nohead lw 2 lc rgb '#444444'
 unset key
+set bmargin 4
 set style fill solid
 $data << EOD
 {data}
@@ -48,6 +49,6 @@ def draw(scenes, path):
     if not figures or not shutil.which("gnuplot"):
         return False
     rows = [line(n, *each) for n, each in enumerate(figures)]
-    program = PROGRAM.format(height=90 + 26 * len(rows), path=path, last=len(rows) - 1, data="\n".join(rows))
+    program = PROGRAM.format(height=110 + 26 * len(rows), path=path, last=len(rows) - 1, data="\n".join(rows))
     subprocess.run(["gnuplot"], input=program, text=True, check=True)
     return True

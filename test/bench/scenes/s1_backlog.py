@@ -6,7 +6,7 @@ which is the same for both, hides nothing. The same again for backlogs whose tar
 """
 from explain import claim
 from figures import ratio
-from population import make_known, make_source, settle_down
+from population import make_known, make_source, pass_known, settle_down
 
 TITLE = "claim(16) at a large backlog over a small one"
 TARGET = ("<=", 1.25)
@@ -40,6 +40,7 @@ def run(scene):
             make_source(db.admin, kind, count)
             make_known(db.admin, kind, "available", count)
         settle_down(db.admin)
+        pass_known(db.admin, "many", known)
         compare(scene, db, f"{known:,} known and due over {few:,}", "many", "few", rounds)
 
     if "10million" in scene.extra:

@@ -7,9 +7,8 @@ commits. Each round claims, judges at once and settles as retry in 5 minutes.
 """
 import pgbench
 import plain_sql
-from explain import claimed
 from figures import ratio
-from population import list_jobs, make_known, make_source, settle_down
+from population import make_known, make_source, pass_known, settle_down
 
 TITLE = "items/s over the plain-SQL way, page 16, one client"
 PAGE = 16
@@ -41,8 +40,7 @@ def backlog(scene, label, waiting, claimable, pages, plain_pages, target):
             db.admin.run("""INSERT INTO plain.controls SELECT kind, id, state, run_id, status, created_at, lost_at,
                 observed_at, NULL, NULL, version, NULL, next_claim_at, 1 FROM ql3.run_recovery_controls WHERE kind = 'job'""")
         settle_down(db.admin)
-        while len(claimed(db.admin, "job", PAGE)) < PAGE:
-            pass  # discovery reads past what it did not hand out itself: once, after an import
+        pass_known(db.admin, "job", waiting)
         ours, plain = [], []
         for _ in range(scene.rounds):
             ours.append(rate(db, pgbench.cycle("job", delay="5 min"), judged, pages))
@@ -56,7 +54,7 @@ def run(scene):
     few, many = scene.size(200, 1000, 1000), scene.size(1000, 20_000, 100_000)
     rounds, long = scene.rounds, scene.size(20, 200, 500)
     short = few // PAGE // rounds - 1  # pages of a round, so that a thousand last for all rounds
-    backlog(scene, f"{few:,} waiting in front", few, 40 * PAGE * rounds + PAGE, 40, 20, (">=", 6))
-    backlog(scene, f"{many:,} waiting in front", many, long * PAGE * rounds + PAGE, long, scene.size(5, 15, 15), (">=", 60))
+    backlog(scene, f"{few:,} waiting in front", few, 40 * PAGE * rounds + 64 * PAGE, 40, 20, (">=", 6))
+    backlog(scene, f"{many:,} waiting in front", many, long * PAGE * rounds + 64 * PAGE, long, scene.size(5, 15, 15), (">=", 60))
     backlog(scene, f"a burst of {few:,}", 0, few, short, short, None)
     backlog(scene, f"a burst of {many:,}", 0, many, min(long, many // PAGE // rounds - 1), scene.size(5, 40, 40), None)

@@ -12,15 +12,26 @@ TITLE = "claim(16) behind targets that cannot be claimed, over the same without 
 
 
 def arrange(db, kind, front, claimable):
-    """`front` is {state: number}; the claimable ones follow. Returns their ids."""
+    """`front` is {state: number}; the claimable ones follow, never seen yet. Returns the number of the first."""
     before = sum(front.values())
     make_source(db, kind, before + claimable)
     first = 1
     for state, count in front.items():
         make_known(db, kind, state, count, first)
         first += count
-    make_known(db, kind, "available", claimable // 2, first)
-    return {key(n) for n in range(first, first + claimable)}
+    return first
+
+
+def start(db, kind, first, claimable):
+    """Claims until a page is full, then gives the newer half of the claimable ones control rows that are due.
+    Returns the passes that came back short, and the targets taken."""
+    got, passes = set(), 0
+    while len(page := claimed(db, kind)) < 16:
+        got.update(page)
+        passes += 1
+    got.update(page)
+    make_known(db, kind, "available", claimable // 2, first + claimable // 2)
+    return passes, got
 
 
 def run(scene):
@@ -28,22 +39,18 @@ def run(scene):
     front = {"manual": unit, "retry": unit, "resolved": unit, "claimed": unit // 10}
     claimable = scene.size(320, 1000, 1000)
     with scene.database() as db:
-        wanted = arrange(db.admin, "behind", front, claimable)
+        first = arrange(db.admin, "behind", front, claimable)
+        wanted = {key(n) for n in range(first, first + claimable)}
         arrange(db.admin, "clear", {}, claimable)
         settle_down(db.admin)
+        # No claim handed out the rows in front, so discovery reads past them now, 4,096 a pass: once.
+        passes, got = start(db.admin, "behind", first, claimable)
+        scene.add(Figure(f"short passes until discovery stood behind {first - 1:,} known rows", passes, "passes"))
+        start(db.admin, "clear", 1, claimable)
+        settle_down(db.admin)
 
-        # The rows in front were not handed out by claims, so discovery reads past them now, 4,096 a pass: once.
-        got, passes = set(), 0
-        while len(page := claimed(db.admin, "behind")) < 16:
-            got.update(page)
-            passes += 1
-        got.update(page)
-        scene.add(Figure(f"passes until discovery stood behind {sum(front.values()):,} known rows", passes, "passes"))
-        for _ in range(passes // 8 + 2):  # as many fewer on the other side, so that both end at about the same time
-            claimed(db.admin, "clear")
-
-        behind, clear = [], []
         session = db.session()
+        behind, clear = [], []
         for _ in range(scene.size(5, 21, 21)):
             for kind, costs in (("behind", behind), ("clear", clear)):
                 costs.append(claim(session, kind))

@@ -82,7 +82,7 @@ def queue(scene):
         if not db.has_extension(pgq.EXTENSION):
             scene.note("PgQ is absent (postgresql-15-pgq3), so it was not measured.")
             return
-        batches = scene.size(100, 8000, 25_000)
+        batches = scene.size(100, 4000, 12_500)
         pgq.make(db, batches, PAGE)
         pgbench.run(db, pgq.CONSUME, transactions=batches // 50, page=PAGE)
         settle_down(db.admin)
