@@ -3,6 +3,7 @@
 A backlog of a million is not made by a million calls. One real target is taken through the real calls to the state
 that is wanted, and its control row is the pattern that the others are copied from, with times of their own.
 """
+import itertools
 import uuid
 
 # Older ones first; a millisecond apart, from a time long past.
@@ -31,6 +32,7 @@ def key(n):
     return f"job-{n:09}"
 
 
+NUMBERS = itertools.count(1)
 WAYS = {
     "claimed": None,
     "manual": ("settle", "manual", None),
@@ -42,7 +44,7 @@ WAYS = {
 
 def pattern(db, state):
     """One real target in `state`, of a kind of its own. Returns that kind."""
-    kind = f"pattern_{state}"
+    kind = f"pattern_{next(NUMBERS)}"
     make_source(db, kind, 1)
     row = db.run("SELECT token, kind, id, version FROM ql3.ql3_claim('elsewhere', 1, '5 min', %s, %s)",
                  str(uuid.uuid4()), [kind])[0]
