@@ -37,7 +37,7 @@ deps: ## install what is missing of deps.txt with apt-get (sudo when not root)
 
 pgroot: all ## a private copy of the server with our extension in it, under build/pgroot
 	@test/server/make-pgroot '$(PG_CONFIG)' build/pgroot
-	+@$(extension) -s $(parallel) install install-torture DESTDIR=build/pgroot
+	+@$(extension) -s $(parallel) install install-torture next DESTDIR=build/pgroot
 
 # Run it after every change of ql3--*.sql, and again after a merge that touched the file. The contract is compiled into
 # the library, which ql3_ready compares with what it finds; `make check-static` fails when it is stale.
@@ -45,6 +45,9 @@ contract: pgroot ## freeze the catalog of ql3--*.sql in src/pg/catalog.contract
 	@test/server/catalog-contract >build/catalog.contract
 	@cmp -s build/catalog.contract src/pg/catalog.contract || cp build/catalog.contract src/pg/catalog.contract
 	+@$(again) $(parallel) pgroot
+
+errors: ## write docs/errors.md from the sources
+	@test/errors_page >build/errors.md && cp build/errors.md docs/errors.md
 
 # A second make, because the first has read its files before deps made the tools they ask for.
 demo: deps ## the main job on real processes, on a throw-away server
@@ -90,5 +93,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all extension client units install install-extension install-client deps pgroot contract demo demo-switchover \
+.PHONY: all extension client units install install-extension install-client deps pgroot contract errors demo demo-switchover \
 	check check-static check-unit check-regress check-isolation check-t bench fuzz clean help

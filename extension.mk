@@ -52,6 +52,20 @@ $(torture): $(TORTURE_OBJS) $(filter-out %/module.o,$(OBJS)) test/torture/export
 install-torture: $(torture)
 	@$(INSTALL_SHLIB) $< '$(DESTDIR)$(pkglibdir)/'
 
+# The library of the next version as test/upgrade has it, for test/t/upgrade: the same code built for another contract.
+next = build/upgrade/ql3.so
+build/upgrade/catalog.contract: src/pg/catalog.contract test/upgrade/contract
+	@mkdir -p $(@D)
+	@test/upgrade/contract $< >$@
+build/upgrade/contract.o: src/pg/contract.cpp src/pg/contract.hpp build/upgrade/catalog.contract build/extension/flags
+	@echo 'CXX $< for test/upgrade'
+	@$(compile) -Ibuild/upgrade -DQL3_CONTRACT='<catalog.contract>' -c -o $@ $<
+$(next): build/upgrade/contract.o $(filter-out %/contract.o,$(OBJS)) src/pg/exports.map
+	@echo 'LD $@'
+	@$(CXX) $(CXXFLAGS) $(LDFLAGS) -shared -o $@ $(filter %.o,$^) $(SHLIB_LINK)
+
+next: $(next)
+
 -include $(OBJS:.o=.d) $(TORTURE_OBJS:.o=.d)
 
-.PHONY: force install-torture
+.PHONY: force install-torture next

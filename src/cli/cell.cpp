@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "cli/exit_code.hpp"
+#include "cli/ready.hpp"
 #include "client/pause.hpp"
 
 namespace ql3::cli {
@@ -30,6 +31,7 @@ Tell listener(int number) {
 Cell::Cell(int number, const std::string& dsn, const SuperviseOptions& options,
            std::shared_ptr<const ProbeRegistry> probes)
     : number_(number),
+      dsn_(dsn),
       options_(options),
       claims_(connection(dsn)),
       renewal_(connection(dsn)),
@@ -47,7 +49,15 @@ ConnectionOptions Cell::connection(const std::string& dsn) const {
   return options;
 }
 
+bool Cell::is_ready() {
+  Connection connection(this->connection(dsn_));
+  const std::string why = unreadiness(connection, "recovery");
+  if (!why.empty()) spdlog::error("cell {}: not ready: {}", number_, why);
+  return why.empty();
+}
+
 int Cell::run(const Shutdown& shutdown, const Publish& publish) {
+  if (!is_ready()) return not_ready;
   // A first look, so that a wrong database, a missing right or an unknown kind ends the program
   // at its start and not in its log. Later the same errors are waited out.
   candidates_.observe(1, supervisor_.kinds(), first_look_limit);

@@ -30,9 +30,11 @@ class Cell {
 
  private:
   ConnectionOptions connection(const std::string& dsn) const;
+  bool is_ready();
   int ended(const PassReport& report) const;
 
   const int number_;
+  const std::string dsn_;
   const SuperviseOptions& options_;
   PgClaimStore claims_;
   PgClaimStore renewal_;

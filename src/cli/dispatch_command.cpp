@@ -11,9 +11,11 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/hint.hpp"
+#include "cli/ready.hpp"
 #include "cli/signals.hpp"
 #include "client/dispatch_pg_store.hpp"
 #include "client/dispatch_program.hpp"
+#include "client/pause.hpp"
 #include "core/limits.hpp"
 
 namespace ql3::cli {
@@ -101,6 +103,29 @@ void print(const DispatchCommand& options, const DispatchReport& report, int cod
   }
 }
 
+// Asked until the database answers, at most as long as the permission may take; nothing was sent.
+std::optional<DispatchReport> refusal(const DispatchCommand& options, std::stop_token stop) {
+  ConnectionOptions to = connection(options);
+  to.primary_only = true;
+  Connection asked(std::move(to));
+  const Clock::Time until = boot_clock().now() + options.limits.deadline;
+  DispatchReport report;
+  for (Backoff backoff;;) {
+    try {
+      // A halt is told by the claim itself, with an exit code of its own.
+      const std::string why = unreadiness(asked, "dispatch", "dispatch_halt");
+      if (why.empty()) return std::nullopt;
+      report.detail = "not ready: " + why;
+      return report;
+    } catch (const StoreError& error) {
+      report.error = error;
+      if (!error.retryable()) return report;
+    }
+    const Clock::Time next = boot_clock().now() + backoff.next();
+    if (next >= until || !sleep_until(boot_clock(), next, stop)) return report;
+  }
+}
+
 }  // namespace
 
 void add_dispatch(CLI::App& program, DispatchCommand& into, std::function<int()>& run) {
@@ -152,7 +177,7 @@ int exit_code_of(const DispatchReport& report) noexcept {
     case DispatchEnd::left: return unknown;
     case DispatchEnd::refused: break;
   }
-  if (!report.error) return not_sent;
+  if (!report.error) return not_ready;
   const int code = exit_code_of(*report.error);
   if (report.error->code() == StoreCode::malformed) return not_ready;
   return code == not_converged ? static_cast<int>(not_sent) : code;
@@ -168,6 +193,14 @@ int dispatch(const DispatchCommand& given) {
       "stopping: nothing more is started; a program that runs is not ended, its outcome is kept. "
       "A second signal leaves both",
       "leaving: the attempt is not waited for and will be observed");
+  if (std::string fault = request_fault(options.request); !fault.empty()) {
+    throw std::invalid_argument(fault);
+  }
+  if (const auto refused = refusal(options, signals.shutdown().drain)) {
+    const int code = exit_code_of(*refused);
+    print(options, *refused, code);
+    return code;
+  }
   PgDispatchStore store(connection(options)), extending(connection(options));
   Dispatcher dispatcher(store, extending, options.limits, listen);
   const DispatchReport report =

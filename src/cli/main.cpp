@@ -15,6 +15,7 @@
 #include "cli/dispatch_command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/hint.hpp"
+#include "cli/ready.hpp"
 #include "core/limits.hpp"
 
 namespace {
@@ -155,6 +156,13 @@ int run_program(int argc, char** argv) {
   add_target(program, "release", "make a parked or waiting target claimable again", release_options,
              release, run);
   add_target(program, "park", "take a target away from the supervisors", park_options, park, run);
+  ReadyOptions ready_options;
+  CLI::App& ready_app = *program.add_subcommand(
+      "ready", "is it installed as shipped, and does the server keep what it promises");
+  ready_app.add_option("--for", ready_options.needed_for, "only what this needs")
+      ->check(CLI::IsMember({"recovery", "dispatch"}));
+  add_database_options(ready_app, ready_options.database);
+  ready_app.callback([&] { run = [&] { return ready(ready_options); }; });
   DispatchCommand dispatch_command;
   add_dispatch(program, dispatch_command, run);
   for (CLI::App* const command : program.get_subcommands({})) command->fallthrough();
