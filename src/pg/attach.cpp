@@ -182,6 +182,7 @@ Datum attach_source(FunctionCallInfo fcinfo) {
 
   in_session([&] {
     as_extension_owner([&] {
+      intend_to_write("recovery_sources");
       {
         rows const known = lock_source.run(params().text(kind));
         if (!known.empty() && known.boolean(0, 1)) refuse_attached(kind);

@@ -44,6 +44,7 @@ std::string_view role_name(Oid role) {
 std::string_view acting_user() { return role_name(GetSessionUserId()); }
 
 void audit(const audited_act& act) {
+  intend_to_write("audit_events");
   wait_transaction_lock(lock_space::audit, 0);
   std::int64_t id = 1;
   unsigned char previous[digest_size] = {};

@@ -115,6 +115,7 @@ Datum claim(FunctionCallInfo fcinfo) {
     per_source<source> const sources = sources_of(kinds);
     bound_transaction();
     refuse_prepare();
+    intend_to_write("recovery_pages");
     if (own_token) {
       if (!try_transaction_lock(lock_space::token, lock_key("token", {reinterpret_cast<const char*>(with.digest),
                                                                        digest_size})))

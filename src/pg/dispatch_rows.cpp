@@ -177,6 +177,7 @@ std::optional<std::string_view> word_of(const fact& value) {
 }
 
 void lock_item(const item_name& name) {
+  intend_to_write("dispatches", "dispatch_tombstones", "dispatch_lineage");
   wait_transaction_lock(lock_space::item, lock_key(name.request_uid, name.item));
 }
 

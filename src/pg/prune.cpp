@@ -23,6 +23,7 @@ constinit statement prune_history{
     TIMESTAMPTZOID, INT8OID};
 
 std::int64_t prune_rows(std::int64_t older_than, int batch) {
+  intend_to_write("recovery_kinds", "dispatches", "dispatch_tombstones", "recovery_pages", "judgements");
   if (!try_transaction_lock(lock_space::prune, 0))
     throw error(sqlstate::lock_not_available, "another prune is in progress", "Repeat it: the first one ends soon.");
   instant const clock = clock_now();
@@ -69,6 +70,7 @@ Datum forget(FunctionCallInfo fcinfo) {
   std::string_view const reason = given.reason(1);
   return Int64GetDatum(in_session([&] {
     bound_idle();
+    intend_to_write("dispatch_tombstones");
     if (has_attempts(request_uid))
       throw error(sqlstate::object_in_use,
                   (message_text<256>() << "request " << quoted{request_uid} << " has attempts that are not pruned")

@@ -1,5 +1,9 @@
 #include "spi.hpp"
 
+extern "C" {
+#include "storage/lmgr.h"
+}
+
 namespace ql3::pg {
 
 std::string_view keep_text(std::string_view bytes) {
@@ -66,6 +70,12 @@ std::optional<std::int32_t> rows::maybe_number32(int row, int column) const {
 std::optional<instant> rows::maybe_time(int row, int column) const {
   if (is_null(row, column)) return std::nullopt;
   return time(row, column);
+}
+
+void intend_to_write_one(const char* table) {
+  call([&] {
+    LockRelationOid(get_relname_relid(table, get_namespace_oid("ql3", false)), RowExclusiveLock);
+  });
 }
 
 // SPI leaves its own context current, whatever was current before: a scratch would lose its use after one statement.

@@ -100,6 +100,14 @@ class statement {
   SPIPlanPtr plan_ = nullptr;
 };
 
+// For a call that reads a table of ours before it writes to it: takes the writer's lock on the table first. The other
+// way round a REINDEX in between would hold the table, wait for the index that we read, and be a deadlock.
+void intend_to_write_one(const char* table);
+template <class... Names>
+void intend_to_write(Names... tables) {
+  (intend_to_write_one(tables), ...);
+}
+
 // Prepares and keeps a plan for SQL text made at run time (user sources). Call only inside a leaf.
 SPIPlanPtr prepare_kept(const char* sql, int count, Oid* types);
 
