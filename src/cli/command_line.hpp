@@ -50,14 +50,6 @@ struct DetachOptions {
   std::string kind;
 };
 
-// release and park.
-struct TargetOptions {
-  DatabaseOptions database;
-  std::string kind;
-  std::string id;
-  std::optional<long long> version;
-  std::string reason;
-};
 
 // An option whose value is a duration between `least` and `most`, both named in the refusal.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, Milliseconds& into,

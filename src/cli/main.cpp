@@ -23,8 +23,6 @@ namespace {
 using namespace ql3;
 using namespace ql3::cli;
 
-using Run = std::function<int()>;
-
 constexpr Milliseconds second = std::chrono::seconds(1);
 
 void add_supervise(CLI::App& program, SuperviseOptions& options, Run& run) {
@@ -105,20 +103,6 @@ void add_detach(CLI::App& program, DetachOptions& options, Run& run) {
   app.callback([&] { run = [&options] { return detach(options); }; });
 }
 
-void add_target(CLI::App& program, const char* name, const char* about, TargetOptions& options,
-                int (*command)(const TargetOptions&), Run& run) {
-  CLI::App& app = *program.add_subcommand(name, about);
-  app.add_option("KIND", options.kind, "the kind")->required();
-  app.add_option("ID", options.id, "the target")->required();
-  app.add_option_function<long long>(
-      "--version", [&options](const long long& version) { options.version = version; },
-      "version the target must still have (default: the one it has now)");
-  app.add_option("--reason", options.reason, "why; kept in the audit trail")->required();
-  add_database_options(app, options.database);
-  app.callback(
-      [&options, command, &run] { run = [&options, command] { return command(options); }; });
-}
-
 // A person at a terminal may read what the server says about their own objects.
 int report(const StoreError& error) {
   spdlog::error("{}", error.what());
@@ -145,17 +129,18 @@ int run_program(int argc, char** argv) {
   DatabaseOptions status_options;
   AttachOptions attach_options;
   DetachOptions detach_options;
-  TargetOptions release_options, park_options;
   Run run;
   add_supervise(program, supervise_options, run);
-  CLI::App& status_app = *program.add_subcommand("status", "what is listed, on one screen");
+  CLI::App& status_app = *program.add_subcommand("status", "what is going on, on one screen");
   add_database_options(status_app, status_options);
   status_app.callback([&] { run = [&] { return status(status_options); }; });
   add_attach(program, attach_options, run);
   add_detach(program, detach_options, run);
-  add_target(program, "release", "make a parked or waiting target claimable again", release_options,
-             release, run);
-  add_target(program, "park", "take a target away from the supervisors", park_options, park, run);
+  add_release(program, run);
+  add_park(program, run);
+  add_explain(program, run);
+  add_dispatch_acts(program, run);
+  add_audit(program, run);
   ReadyOptions ready_options;
   CLI::App& ready_app = *program.add_subcommand(
       "ready", "is it installed as shipped, and does the server keep what it promises");

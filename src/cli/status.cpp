@@ -1,15 +1,18 @@
-// ql3 status: what every source lists, by state.
+// ql3 status: what every source lists, by state, and what the views tell, on one screen.
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/status_views.hpp"
 #include "client/candidates.hpp"
+#include "client/store_error.hpp"
 #include "core/limits.hpp"
 
 namespace ql3::cli {
@@ -64,7 +67,18 @@ Kinds look(CandidateSource& source, bool& writable, bool& has_more) {
   return kinds;
 }
 
-void print_json(const Kinds& kinds, bool writable, bool has_more) {
+// What a role may see: the sources need the profile runtime or observer, the views observer or
+// operator.
+struct Seen {
+  bool sources = false;
+  Kinds kinds;
+  bool writable = false;
+  bool has_more = false;
+  std::optional<std::vector<Section>> views;
+};
+
+void print_json(const Seen& seen) {
+  const auto& [sources, kinds, writable, has_more, views] = seen;
   nlohmann::ordered_json json = {
       {"writable", writable}, {"has_more", has_more}, {"kinds", nlohmann::ordered_json::array()}};
   for (const auto& [kind, status] : kinds) {
@@ -79,12 +93,14 @@ void print_json(const Kinds& kinds, bool writable, bool has_more) {
     one["blind"] = status.blind ? nlohmann::ordered_json(*status.blind) : nullptr;
     json["kinds"].push_back(std::move(one));
   }
+  if (!sources) json["kinds"] = nullptr;
+  if (views) {
+    for (const Section& section : *views) json[section.name] = section.rows;
+  }
   fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
-void print_text(const Kinds& kinds, bool writable, bool has_more) {
-  fmt::print("server: {}\n",
-             writable ? "primary, takes writes" : "standby or read-only; what it shows may lag");
+void print_kinds(const Kinds& kinds, bool has_more) {
   if (kinds.empty()) {
     fmt::print("every attached source was read and lists nothing\n");
     return;
@@ -113,6 +129,29 @@ void print_text(const Kinds& kinds, bool writable, bool has_more) {
   }
 }
 
+void print_text(const Seen& seen) {
+  fmt::print("server: {}\n", seen.writable ? "primary, takes writes"
+                                           : "standby or read-only; what it shows may lag");
+  if (seen.sources) {
+    print_kinds(seen.kinds, seen.has_more);
+  } else {
+    fmt::print("the sources are not shown: that takes the profile observer or runtime\n");
+  }
+  if (seen.views) {
+    print_sections(*seen.views);
+  } else {
+    fmt::print("the views are not shown: that takes the profile observer or operator\n");
+  }
+}
+
+bool is_writable(Connection& connection) {
+  return connection
+      .query("SELECT NOT pg_catalog.pg_is_in_recovery()"
+             " AND pg_catalog.current_setting('transaction_read_only') = 'off'",
+             {}, limit)
+      .boolean(0, 0);
+}
+
 }  // namespace
 
 int status(const DatabaseOptions& options) {
@@ -121,11 +160,18 @@ int status(const DatabaseOptions& options) {
   // Looking works on a standby too.
   connection.read_write = false;
   connection.application_name = "ql3 status";
+  Connection reading(connection);
   PgCandidateSource source(std::move(connection));
-  bool writable = false;
-  bool has_more = false;
-  const Kinds kinds = look(source, writable, has_more);
-  (options.json ? print_json : print_text)(kinds, writable, has_more);
+  Seen seen;
+  seen.views = read_sections(reading);
+  try {
+    seen.kinds = look(source, seen.writable, seen.has_more);
+    seen.sources = true;
+  } catch (const StoreError& error) {
+    if (error.code() != StoreCode::denied || !seen.views) throw;
+    seen.writable = is_writable(reading);
+  }
+  (options.json ? print_json : print_text)(seen);
   std::fflush(stdout);
   return done;
 }
