@@ -358,11 +358,12 @@ INSERT INTO ql3.recovery_sources (kind, attached, generation, relation_schema, r
 
 -- One target is counted once: what is due by its due time, what is parked by its own index.
 CREATE VIEW ql3.backlog AS
-  SELECT s.kind, s.attached, c.state, count(*) FILTER (WHERE c.nth <= 10000) AS targets,
+  SELECT s.kind, s.attached, k.paused_at IS NOT NULL AS paused, c.state, count(*) FILTER (WHERE c.nth <= 10000) AS targets,
          min(c.lost_at) AS oldest_lost_at,
          CASE WHEN isfinite(min(c.lost_at)) THEN statement_timestamp() - min(c.lost_at) END AS oldest_age,
          min(c.due_at) AS due_since, max(c.failure_count) AS most_failures, bool_or(c.nth > 10000) AS more
     FROM ql3.recovery_sources AS s
+    LEFT JOIN ql3.recovery_kinds AS k ON k.kind = s.kind
    CROSS JOIN LATERAL (
      SELECT d.*, row_number() OVER () AS nth FROM (
        SELECT CASE WHEN r.state = 'claimed' AND NOT (r.expires_at > statement_timestamp()
@@ -374,7 +375,7 @@ CREATE VIEW ql3.backlog AS
      SELECT p.*, row_number() OVER () FROM (
        SELECT r.state, r.lost_at, r.due_at, r.failure_count FROM ql3.run_recovery_controls AS r
         WHERE r.kind = s.kind AND r.state = 'manual' LIMIT 10001) AS p) AS c
-   GROUP BY s.kind, s.attached, c.state;
+   GROUP BY s.kind, s.attached, k.paused_at, c.state;
 COMMENT ON VIEW ql3.backlog IS
   'known targets by kind and state, with the age of the oldest; expired = claimed by an owner that vanished; at most 10,000 due and 10,000 parked ones of a kind are counted (more says that there are more). What no claim has met yet is in ql3_observe';
 

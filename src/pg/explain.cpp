@@ -19,7 +19,8 @@ constinit statement acts_on{
     TEXTOID, TEXTOID, INT8OID};
 constinit statement source_row{
     "SELECT pg_catalog.format('%I.%I', relation_schema, relation_name),"
-    "       pg_catalog.format('%I.%I', transition_schema, transition_name) || '(text,text,jsonb)',"
+    "       CASE WHEN transition_name IS NOT NULL THEN"
+    "         pg_catalog.format('%I.%I', transition_schema, transition_name) || '(text,text,jsonb)' END,"
     "       max_failures, max_hold FROM ql3.recovery_sources WHERE kind = $1",
     TEXTOID};
 constinit statement attached_kinds{
@@ -59,6 +60,23 @@ sentence act_on(const char* function, const target& on) {
 }
 sentence release_it(const target& on) { return act_on("ql3_release", on); }
 sentence park_it(const target& on) { return act_on("ql3_park", on); }
+
+constinit statement pause_of{"SELECT paused_by, paused_at FROM ql3.recovery_kinds WHERE kind = $1", TEXTOID};
+
+void say_paused(explanation& to, std::string_view topic, const target& of) {
+  sentence text;
+  text << (topic == "claim" ? "not claimable: " : "") << "its kind is paused";
+  rows const found = pause_of.run(params().text(of.kind));
+  if (!found.empty() && !found.is_null(0, 1)) {
+    text << " by " << found.text(0, 1) << " since ";
+    text.time(found.time(0, 2)) << " ";
+    text.from_now(found.time(0, 2), to.clock());
+  }
+  sentence command;
+  command << "SELECT ql3.ql3_resume(";
+  command.literal(of.kind) << ", ";
+  to.say(topic, text << ": " << *of.from->paused, command.literal(pasted_reason) << ");");
+}
 
 void say_detached(explanation& to, const target& of) {
   rows const known = source_row.run(params().text(of.kind));
@@ -151,7 +169,9 @@ void say_parked(explanation& to, const target& of) {
 void say_claimability(explanation& to, const target& of) {
   bool const held = of.is(state::claimed) && claim_is_valid(to.clock(), of.control->control.expires_at);
   if (!of.from) return say_detached(to, of);
-  if (held) return say_held(to, of);
+  if (held) say_held(to, of);
+  if (of.from->paused) return say_paused(to, held ? "paused" : "claim", of);
+  if (held) return;
   if (of.blind)
     return to.say("claim", sentence() << "not claimable: its source cannot be read: " << of.blind->message
                                       << " (SQLSTATE " << of.blind->sqlstate
