@@ -7,6 +7,7 @@
 #include "scratch.hpp"
 #include "session.hpp"
 #include "try_lock.hpp"
+#include "vanished.hpp"
 
 namespace ql3::pg {
 
@@ -298,19 +299,24 @@ void claim_page::admit(int reader, const candidate& one, const facts& now) {
   if (judge(before.control, clock_now(), changed) != claimability::claimable) return;
   // A new incident starts with a clean count; a claim that ran out counts when it is taken over.
   std::int32_t count = changed ? 0 : before.control.failure_count;
-  if (before.control.st == state::claimed && !changed) count = add_failure(count);
-  if (before.control.st == state::claimed && !changed && exhausted(count, from.max_failures)) {
-    park_exhausted(reader, before, count);
-    return;
+  if (before.control.st == state::claimed && !changed) {
+    count = add_failure(count);
+    if (exhausted(count, from.max_failures))
+      return park_vanished(reader, before, count,
+                           "owner vanished: its claims ran out as often as max_failures allows");
+    if (vanished_too_often(before, count, clock_now()))
+      return park_vanished(reader, before, count,
+                           "owner vanished: its claims ran out with several owners in a row, as if it ended whoever "
+                           "judges it");
   }
   target.version = next_version(before.control.version, floors_[reader], timeline_);
   target.failure_count = count;
   taken_.push_back(target);
 }
 
-void claim_page::park_exhausted(int reader, const locked_control& before, std::int32_t failure_count) {
+void claim_page::park_vanished(int reader, const locked_control& before, std::int32_t failure_count,
+                               std::string_view why) {
   const source& from = readers_[reader].from();
-  std::string_view const why = "owner vanished: its claims ran out as often as max_failures allows";
   end_claim(before, {state::manual, {}, {}, failure_count, nullptr, {}, why});
   write_judgement({from.kind, before.id, before.control.version, before.owner, before.run_id, before.status,
                    before.lost_at, to_text(disposition::manual), {}, why, {}, "parked", failure_count, clock_now()});

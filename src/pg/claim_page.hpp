@@ -64,7 +64,7 @@ class claim_page {
   // Asks the source about the locked candidates and keeps those still listed. Answers how many were kept.
   int verify(int reader, candidates& locked);
   void admit(int reader, const candidate& one, const facts& now);
-  void park_exhausted(int reader, const locked_control& before, std::int32_t failure_count);
+  void park_vanished(int reader, const locked_control& before, std::int32_t failure_count, std::string_view why);
   void drop_blind(int reader);
   void write_known();
 

@@ -149,8 +149,9 @@ void explain_attempt(explanation& to, std::string_view id) {
   std::optional<item_name> const name = wanted ? item_of_attempt(*wanted) : std::nullopt;
   std::optional<attempt_row> const row = name ? attempt_by_id(*wanted) : std::nullopt;
   if (!row)
-    return to.say("dispatch", sentence() << "no attempt has this id, or it was decided and pruned; ql3_dispatch_observe(request_uid, item) and the "
-                                         << "view ql3.dispatches_open show the attempts' uuids");
+    return to.say("dispatch", sentence() << "no attempt has this id, or it was decided and pruned; "
+                                         << "ql3_dispatch_observe(request_uid, item) and the view ql3.dispatches_open "
+                                         << "show the attempts' uuids");
   attempt of{*name, *row, !RecoveryInProgress()};
   if (of.knows_lineage) {
     live_lineage const live = read_live_lineage();

@@ -5,6 +5,7 @@
 #include "durability.hpp"
 #include "installed.hpp"
 #include "lineage.hpp"
+#include "vanished.hpp"
 #include "scratch.hpp"
 
 extern "C" {
@@ -212,6 +213,7 @@ void define_settings() {
                           "A source that takes longer is blind for that call; the other kinds are not affected.",
                           &source_timeout, 2000, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, nullptr, nullptr, nullptr);
   define_lineage_settings();
+  define_vanished_settings();
   compat::reserve_settings("ql3");
   RegisterXactCallback(on_transaction_event, nullptr);
 }
