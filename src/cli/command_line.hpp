@@ -25,6 +25,8 @@ struct SuperviseOptions {
   bool once = false;
   bool until_converged = false;
   int max_passes = 8;
+  // Where to serve /metrics; empty: nowhere.
+  std::string metrics;
   bool json = false;
 };
 

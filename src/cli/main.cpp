@@ -68,6 +68,9 @@ void add_supervise(CLI::App& program, SuperviseOptions& options, Run& run) {
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   app.add_flag("--json", options.json, "one JSON object for each pass");
+  app.add_option("--metrics", options.metrics,
+                 "serve /metrics for Prometheus on ADDRESS:PORT, like 127.0.0.1:9188")
+      ->type_name("ADDRESS:PORT");
   app.callback([&] { run = [&options] { return supervise(options); }; });
 }
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -15,6 +16,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/hint.hpp"
+#include "cli/metrics.hpp"
 #include "cli/probes.hpp"
 #include "cli/report_output.hpp"
 #include "cli/signals.hpp"
@@ -80,7 +82,10 @@ int supervise(const SuperviseOptions& given) {
   const SignalWatch signals("stopping: the probe in flight may finish, the rest is given back",
                             "stopping at once");
   Printer printer(options);
-  const Publish publish = [&printer](int cell, int pass, const PassReport& report) {
+  std::optional<Metrics> metrics;
+  if (!options.metrics.empty()) metrics.emplace(options.metrics);
+  const Publish publish = [&](int cell, int pass, const PassReport& report) {
+    if (metrics) metrics->count(cell, report);
     printer(cell, pass, report);
   };
   std::deque<Cell> cells;

@@ -148,6 +148,7 @@ void Pass::give_back_waiting() {
   for (std::size_t at = 0; at < progress_.size(); ++at) {
     if (progress_[at] != Progress::waiting) continue;
     if (held_.deadline(at) <= now) {
+      reports_[at].late = true;
       end(at, Outcome::fenced, {}, "not judged: the claim is over");
       continue;
     }

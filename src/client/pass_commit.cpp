@@ -37,6 +37,7 @@ void Pass::commit(std::size_t at, const std::string& verdict, Decision decision)
     if (now >= deadline) {
       // Nothing is sent: by our own clock the claim is over, and another may hold the target.
       const auto over = std::chrono::duration_cast<Milliseconds>(now - deadline);
+      reports_[at].late = true;
       end(at, Outcome::fenced, verdict, fmt::format("late by {}: the claim is over", to_text(over)),
           true);
       return;

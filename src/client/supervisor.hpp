@@ -60,6 +60,8 @@ struct TargetReport {
   // Its source lists it still, or nobody could tell.
   bool listed = false;
   std::string note;
+  // Of a fenced one: our own clock said that the claim is over, and nothing was sent.
+  bool late = false;
 };
 
 struct PassReport {
