@@ -49,6 +49,6 @@ def draw(scenes, path):
     if not figures or not shutil.which("gnuplot"):
         return False
     rows = [line(n, *each) for n, each in enumerate(figures)]
-    program = PROGRAM.format(height=110 + 26 * len(rows), path=path, last=len(rows) - 1, data="\n".join(rows))
+    program = PROGRAM.format(height=max(300, 110 + 26 * len(rows)), path=path, last=len(rows) - 1, data="\n".join(rows))
     subprocess.run(["gnuplot"], input=program, text=True, check=True)
     return True

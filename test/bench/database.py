@@ -94,7 +94,8 @@ class Server:
                  "checkpoint_timeout", "autovacuum", "jit", "wal_level")
         with contextlib.closing(self.admin()) as session:
             settings = {name: session.value("SELECT current_setting(%s)", name) for name in names}
-            return {"server": session.value("SELECT current_setting('server_version')"), "settings": settings}
+            return {"ql3": session.value("SELECT default_version FROM pg_available_extensions WHERE name = 'ql3'"),
+                    "server": session.value("SELECT current_setting('server_version')"), "settings": settings}
 
 
 class Database:

@@ -46,10 +46,10 @@ def print_scene(scene):
 
 
 def commit():
-    """The commit of the source tree that the bench is run from, or None."""
+    """The commit of the source tree that the bench is run from, or "none"."""
     said = subprocess.run(["git", "-C", HERE, "rev-parse", "--short=12", "HEAD"], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
-    return said or None
+    return said or "none"
 
 
 def load_average():
@@ -78,7 +78,7 @@ def merged(old, new):
 def markdown(record):
     """All figures as a table."""
     shape, settings = record["machine"], record["settings"]
-    lines = [f"PostgreSQL {record['server']} on {shape['cores']} cores and {shape['memory_gib']} GiB, fsync {settings['fsync']}, "
+    lines = [f"ql3 {record['ql3']} on PostgreSQL {record['server']}, {shape['cores']} cores and {shape['memory_gib']} GiB, fsync {settings['fsync']}, "
              f"shared_buffers {settings['shared_buffers']}, autovacuum {settings['autovacuum']}.", "",
              "| scene | what | target | measured | spread | | medians of the sides |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for scene in record["scenes"]:
