@@ -50,5 +50,8 @@ def draw(scenes, path):
         return False
     rows = [line(n, *each) for n, each in enumerate(figures)]
     program = PROGRAM.format(height=max(300, 110 + 26 * len(rows)), path=path, last=len(rows) - 1, data="\n".join(rows))
-    subprocess.run(["gnuplot"], input=program, text=True, check=True)
+    # It also warns of labels that it then draws well.
+    done = subprocess.run(["gnuplot"], input=program, text=True, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise RuntimeError(f"gnuplot failed: {done.stderr}")
     return True
