@@ -60,6 +60,11 @@ void scan(own_table& table, std::string_view kind, instant from, instant clock, 
 
 }  // namespace
 
+// A transaction does not see what it has itself replaced, but a rollback brings that back: only one that has written
+// nothing yet can tell what is gone for good.
+due_scan::due_scan(std::string_view kind, std::int64_t generation) noexcept
+    : kind_(kind), generation_(generation), may_move_mark_(!TransactionIdIsValid(GetTopTransactionIdIfAny())) {}
+
 bounded<locked_control> due_scan::lock_next(instant clock, int limit) {
   own_table& table = controls();
   Oid const table_id = RelationGetRelid(table.relation());
@@ -77,7 +82,8 @@ bounded<locked_control> due_scan::lock_next(instant clock, int limit) {
     CommandCounterIncrement();
     scan(table, kind_, *from_, clock, limit, found);
   });
-  if (is_first) advance_due_mark(kind_, generation_, table_id, mark, clock, std::min(found.first, clock));
+  if (is_first && may_move_mark_)
+    advance_due_mark(kind_, generation_, table_id, mark, clock, std::min(found.first, clock));
   from_ = found.last;
   bounded<locked_control> locked;
   for (int at = 0; at < found.count; ++at) locked.push_back(read_locked(found.rows[at]));

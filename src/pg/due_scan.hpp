@@ -7,7 +7,8 @@ namespace ql3::pg {
 
 class due_scan {
  public:
-  due_scan(std::string_view kind, std::int64_t generation) noexcept : kind_(kind), generation_(generation) {}
+  // REQUIRES: the call that scans has not written yet.
+  due_scan(std::string_view kind, std::int64_t generation) noexcept;
 
   // Locks up to `limit` rows due at `clock` and not held, and skips what others have locked. A second call goes on
   // where the first ended; rows due at that very time come again.
@@ -16,6 +17,7 @@ class due_scan {
  private:
   std::string_view kind_;
   std::int64_t generation_;
+  bool may_move_mark_;
   std::optional<instant> from_;
 };
 
