@@ -24,6 +24,14 @@ client: ## build libql3 and the program ql3
 units: client ## build the unit tests
 	@cmake --build build --parallel $(JOBS) --target units
 
+# Few large files instead of many: most of the time would go into reading the same headers.
+sanitized: pgroot ## the client and its unit tests with ThreadSanitizer, and with Address- and UBSanitizer
+	@for each in 'thread -fsanitize=thread' \
+		'address -fsanitize=address,undefined -fno-sanitize-recover=undefined'; do \
+		test/server/configure-client "build/$${each%% *}" "-DSAN=$${each#* }" \
+			-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=-O0 -g1" -DCMAKE_UNITY_BUILD=ON && \
+		cmake --build "build/$${each%% *}" --parallel $(JOBS) --target ql3 client-units || exit 1; done
+
 install: install-extension install-client ## install both (honours DESTDIR and PREFIX)
 
 install-extension: extension
@@ -59,15 +67,16 @@ demo-switchover: deps ## the incident re-enacted: a switchover that is never sen
 	@demo/switchover/run
 
 check: deps ## every test layer on throw-away servers
-	+@$(again) $(parallel) pgroot units
-	@test/run static unit regress isolation t
+	+@$(again) $(parallel) pgroot units sanitized
+	@test/run static unit regress isolation t sanitize
 
 check-static: pgroot ## static checks of sources and exported symbols
 check-unit: pgroot units ## GoogleTest units
 check-regress: pgroot ## pg_regress topics
 check-isolation: pgroot ## isolation specs
 check-t: pgroot ## the executable tests of test/t
-check-static check-unit check-regress check-isolation check-t: check-%:
+check-sanitize: sanitized ## client units and some of test/t under sanitizers
+check-static check-unit check-regress check-isolation check-t check-sanitize: check-%:
 	@test/run $*
 
 # Only a run of the size that the documentation shows may change it.
@@ -93,5 +102,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all extension client units install install-extension install-client deps pgroot contract errors demo demo-switchover \
-	check check-static check-unit check-regress check-isolation check-t bench fuzz clean help
+.PHONY: all extension client units sanitized install install-extension install-client deps pgroot contract errors demo \
+	demo-switchover check check-static check-unit check-regress check-isolation check-t check-sanitize bench fuzz clean help

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -185,6 +186,12 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+#ifdef M_ARENA_MAX
+  // Threads here come one after another; a heap for each would only hold what is free.
+  mallopt(M_ARENA_MAX, 1);
+  // Setting it keeps it from growing with the largest answer ever seen.
+  mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+#endif
   const auto logger = spdlog::stderr_logger_mt("ql3");
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   spdlog::set_default_logger(logger);

@@ -50,6 +50,11 @@ std::string part_of(CURLU* url, CURLUPart part) {
   return text;
 }
 
+bool system_has_folder() {
+  const char* const folder = curl_version_info(CURLVERSION_NOW)->capath;
+  return folder != nullptr && access(folder, R_OK | X_OK) == 0;
+}
+
 // One request and its answer.
 class Exchange {
  public:
@@ -78,10 +83,7 @@ class Exchange {
     set(CURLOPT_SSL_VERIFYPEER, 1L);
     set(CURLOPT_SSL_VERIFYHOST, 2L);
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-    if (!ca_file.empty()) {
-      set(CURLOPT_CAINFO, ca_file.c_str());
-      set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
-    }
+    trust(ca_file);
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_FRESH_CONNECT, 1L);
     set(CURLOPT_FORBID_REUSE, 1L);
@@ -135,6 +137,17 @@ class Exchange {
 #else
     set(CURLOPT_PROTOCOLS, static_cast<long>(scheme == "https" ? CURLPROTO_HTTPS : CURLPROTO_HTTP));
 #endif
+  }
+
+  // Of the system's two forms of the same authorities the folder is looked into for one; the file
+  // would be read whole, for each request.
+  void trust(const std::string& ca_file) {
+    if (!ca_file.empty()) {
+      set(CURLOPT_CAINFO, ca_file.c_str());
+      set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+    } else if (system_has_folder()) {
+      set(CURLOPT_CAINFO, static_cast<const char*>(nullptr));
+    }
   }
 
   Milliseconds connect_limit() const { return std::min(timeout_, HttpProbe::connect_max); }
