@@ -24,12 +24,11 @@ client: ## build libql3 and the program ql3
 units: client ## build the unit tests
 	@cmake --build build --parallel $(JOBS) --target units
 
-# Few large files instead of many: most of the time would go into reading the same headers.
 sanitized: pgroot ## the client and its unit tests with ThreadSanitizer, and with Address- and UBSanitizer
 	@for each in 'thread -fsanitize=thread' \
 		'address -fsanitize=address,undefined -fno-sanitize-recover=undefined'; do \
 		test/server/configure-client "build/$${each%% *}" "-DSAN=$${each#* }" \
-			-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=-O0 -g1" -DCMAKE_UNITY_BUILD=ON && \
+			-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=-O0 -g1" && \
 		cmake --build "build/$${each%% *}" --parallel $(JOBS) --target ql3 client-units || exit 1; done
 
 install: install-extension install-client ## install both (honours DESTDIR and PREFIX)
@@ -67,8 +66,8 @@ demo-switchover: deps ## the incident re-enacted: a switchover that is never sen
 	@demo/switchover/run
 
 check: deps ## every test layer on throw-away servers
-	+@$(again) $(parallel) pgroot units sanitized
-	@test/run static unit regress isolation t sanitize
+	+@$(again) $(parallel) pgroot units
+	@test/run static unit regress isolation t
 
 check-static: pgroot ## static checks of sources and exported symbols
 check-unit: pgroot units ## GoogleTest units
