@@ -785,6 +785,166 @@ COMMENT ON FUNCTION ql3.ql3_ready() IS
   'whether the installation is as shipped and the server keeps what ql3 promises: one row per check';
 REVOKE USAGE ON TYPE ql3.catalog_line, ql3.readiness FROM PUBLIC;
 
+-- Verification ----------------------------------------------------------------------------------------------------
+
+-- Promises as they show in the rows, whatever constraints and triggers were off when they were written. One rule a branch;
+-- each looks at no more than 100,000 rows of a table, the newest where that can be told. No token is in any detail.
+CREATE TYPE ql3.broken_promise AS (rule text, kind text, id text, detail text);
+COMMENT ON TYPE ql3.broken_promise IS 'a row of ql3_verify';
+
+CREATE FUNCTION ql3.ql3_verify()
+  RETURNS SETOF ql3.broken_promise LANGUAGE sql STABLE PARALLEL UNSAFE SECURITY DEFINER COST 10000 ROWS 10
+  SET search_path = pg_catalog, pg_temp SET jit = off
+  AS $verify$
+  WITH
+  controls AS MATERIALIZED (SELECT c.* FROM ql3.run_recovery_controls AS c LIMIT 100000),
+  judged AS MATERIALIZED (
+    SELECT j.judgement_id, j.kind, j.id, j.version, j.verdict, j.result,
+           lag(j.version) OVER (PARTITION BY j.kind, j.id ORDER BY j.judgement_id) AS earlier
+      FROM (SELECT n.* FROM ql3.judgements AS n ORDER BY n.judgement_id DESC LIMIT 100000) AS j),
+  pages AS MATERIALIZED (SELECT p.* FROM ql3.recovery_pages AS p ORDER BY p.claimed_at DESC LIMIT 100000),
+  attempts AS MATERIALIZED (
+    SELECT d.*, d.request_uid || ' / ' || d.item AS name, d.permit_digest IS NOT NULL AS permitted,
+           coalesce(nullif(d.override_outcome, 'unknown'), nullif(d.writer_outcome, 'unknown'),
+                    nullif(d.judged_outcome, 'unknown'), d.override_outcome, d.writer_outcome, d.judged_outcome, 'claimed') AS told
+      FROM ql3.dispatches AS d LIMIT 100000),
+  tombstones AS MATERIALIZED (
+    SELECT t.*, coalesce(nullif(t.override_outcome, 'unknown'), nullif(t.writer_outcome, 'unknown'),
+                         nullif(t.judged_outcome, 'unknown'), 'unknown') AS told
+      FROM ql3.dispatch_tombstones AS t LIMIT 100000)
+
+  -- Recovery.
+  SELECT 'control_state', c.kind, c.id, format('state %s with owner, token, times or mark that it must not have or lacks', c.state)
+    FROM controls AS c
+   WHERE (CASE c.state
+     WHEN 'claimed' THEN c.owner IS NOT NULL AND octet_length(c.token_digest) = 32 AND c.version > 0 AND c.claimed_at IS NOT NULL
+       AND isfinite(c.expires_at) AND c.claim_mark IS NOT NULL AND c.next_claim_at IS NULL AND c.due_at IS NOT NULL
+     WHEN 'available' THEN num_nonnulls(c.owner, c.token_digest, c.claimed_at, c.expires_at, c.claim_mark, c.next_claim_at) = 0
+       AND c.due_at IS NOT NULL
+     WHEN 'manual' THEN num_nonnulls(c.owner, c.token_digest, c.claimed_at, c.expires_at, c.claim_mark, c.next_claim_at, c.due_at) = 0
+     WHEN 'retry' THEN num_nonnulls(c.owner, c.token_digest, c.claimed_at, c.expires_at, c.claim_mark) = 0
+       AND isfinite(c.next_claim_at) AND c.due_at IS NOT NULL
+     WHEN 'resolved' THEN num_nonnulls(c.owner, c.token_digest, c.claimed_at, c.expires_at, c.claim_mark) = 0
+       AND isfinite(c.next_claim_at)
+     ELSE false END) IS NOT TRUE
+  UNION ALL
+  SELECT 'control_expiry', c.kind, c.id, format('claimed at %s, expires at %s', c.claimed_at, c.expires_at)
+    FROM controls AS c WHERE c.state = 'claimed' AND c.expires_at <= c.claimed_at
+  UNION ALL
+  -- A takeover goes by the due time, so it must not lie after the expiry; a wait is over when it is due.
+  SELECT 'control_due', c.kind, c.id, format('state %s is due at %s, but ends at %s', c.state, c.due_at, coalesce(c.expires_at, c.next_claim_at))
+    FROM controls AS c
+   WHERE (c.state = 'claimed' AND c.due_at > c.expires_at) OR (c.state IN ('retry', 'resolved') AND c.due_at > c.next_claim_at)
+  UNION ALL
+  SELECT 'control_count', c.kind, c.id, format('version %s, failure count %s', c.version, c.failure_count)
+    FROM controls AS c WHERE c.version < 0 OR c.failure_count < 0 OR c.failure_count > 1000000
+  UNION ALL
+  SELECT 'control_twice', c.kind, c.id, format('%s rows', count(*)) FROM controls AS c GROUP BY c.kind, c.id HAVING count(*) > 1
+  UNION ALL
+  SELECT 'claim_without_page', c.kind, c.id, format('claimed by %s until %s, and no page of its token lists it', c.owner, c.expires_at)
+    FROM controls AS c
+   WHERE c.state = 'claimed' AND c.expires_at > clock_timestamp() AND c.expires_at <= clock_timestamp() + interval '5 min'
+     AND NOT EXISTS (
+       SELECT FROM ql3.recovery_pages AS p
+        WHERE p.token_digest = c.token_digest AND p.owner = c.owner
+          AND EXISTS (SELECT FROM unnest(p.target_kinds, p.target_ids) AS t(kind, id) WHERE t.kind = c.kind AND t.id = c.id))
+  UNION ALL
+  SELECT 'page_twice', NULL, NULL, format('%s pages of one token, of %s', count(*), string_agg(DISTINCT p.owner, ', '))
+    FROM pages AS p GROUP BY p.token_digest HAVING count(*) > 1
+  UNION ALL
+  SELECT 'page_size', NULL, NULL, format('a page of %s asked for %s targets and got %s', p.owner, p.page_size, cardinality(p.target_ids))
+    FROM pages AS p WHERE cardinality(p.target_ids) NOT BETWEEN 1 AND p.page_size OR cardinality(p.target_kinds) <> cardinality(p.target_ids)
+  UNION ALL
+  SELECT 'judged_twice', j.kind, j.id, format('version %s, the second time in judgement %s', j.version, j.judgement_id)
+    FROM judged AS j WHERE j.version = j.earlier
+  UNION ALL
+  SELECT 'history_version', j.kind, j.id, format('version %s after %s, in judgement %s', j.version, j.earlier, j.judgement_id)
+    FROM judged AS j WHERE j.version < j.earlier
+  UNION ALL
+  SELECT 'version_below_history', j.kind, j.id, format('judged with version %s, but the target stands at %s', max(j.version), c.version)
+    FROM judged AS j JOIN ql3.run_recovery_controls AS c ON c.kind = j.kind AND c.id = j.id
+   WHERE j.version > c.version GROUP BY j.kind, j.id, c.version
+  UNION ALL
+  SELECT 'judged_and_claimed', j.kind, j.id, format('version %s was judged and is claimed still', j.version)
+    FROM judged AS j JOIN ql3.run_recovery_controls AS c ON c.kind = j.kind AND c.id = j.id
+   WHERE j.version = c.version AND c.state = 'claimed'
+  UNION ALL
+  -- A target that was pruned: the floor of its kind must lie above every version it had.
+  SELECT 'version_floor', j.kind, j.id, format('judged with version %s and pruned, but the floor of the kind is %s', max(j.version), k.version_floor)
+    FROM judged AS j LEFT JOIN ql3.recovery_kinds AS k ON k.kind = j.kind
+   WHERE j.version > coalesce(k.version_floor, 0)
+     AND NOT EXISTS (SELECT FROM ql3.run_recovery_controls AS c WHERE c.kind = j.kind AND c.id = j.id)
+   GROUP BY j.kind, j.id, k.version_floor
+
+  -- Dispatch.
+  UNION ALL
+  SELECT 'dispatch_state', 'dispatch', a.attempt::text, format('%s: state %s, facts say %s', a.name, a.state, a.told)
+    FROM attempts AS a WHERE a.state <> 'released' AND a.state <> a.told
+  UNION ALL
+  SELECT 'dispatch_concluded', 'dispatch', a.attempt::text, format('%s: state %s, concluded at %s', a.name, a.state, a.concluded_at)
+    FROM attempts AS a WHERE (a.state = 'claimed') = (a.concluded_at IS NOT NULL)
+  UNION ALL
+  SELECT 'two_unreleased', 'dispatch', min(a.attempt::text), format('%s: %s attempts stand for the item', a.request_uid || ' / ' || a.item, count(*))
+    FROM attempts AS a WHERE a.state <> 'released' GROUP BY a.request_uid, a.item HAVING count(*) > 1
+  UNION ALL
+  SELECT 'permit_without_claim', 'dispatch', a.attempt::text, format('%s: permitted, but it has no action, or no time of the permit', a.name)
+    FROM attempts AS a WHERE a.permitted <> (a.permitted_at IS NOT NULL) OR (a.permitted AND a.action IS NULL)
+  UNION ALL
+  SELECT 'released_after_permit', 'dispatch', a.attempt::text,
+         format('%s: released although it was permitted and its writer says %s', a.name, coalesce(a.writer_outcome, 'nothing'))
+    FROM attempts AS a WHERE a.state = 'released' AND a.permitted AND a.writer_outcome IS DISTINCT FROM 'not_sent'
+  UNION ALL
+  SELECT 'released_unsaid', 'dispatch', a.attempt::text, format('%s: released, and nobody said not_sent', a.name)
+    FROM attempts AS a
+   WHERE a.state = 'released' AND a.writer_outcome IS DISTINCT FROM 'not_sent' AND a.judged_outcome IS DISTINCT FROM 'not_sent'
+  UNION ALL
+  SELECT 'judged_after_permit', 'dispatch', a.attempt::text, format('%s: judged not_sent although it was permitted', a.name)
+    FROM attempts AS a WHERE a.judged_outcome = 'not_sent' AND a.permitted
+  UNION ALL
+  SELECT 'conflict_hidden', 'dispatch', a.attempt::text, format('%s: contradicted is set of state %s, writer %s', a.name, a.state, a.writer_outcome)
+    FROM attempts AS a
+   WHERE a.contradicted AND (a.state = 'released' OR coalesce(a.writer_outcome, 'unknown') IN ('unknown', 'not_sent'))
+  UNION ALL
+  SELECT 'judgement_lost', 'dispatch', a.attempt::text,
+         format('%s: concluded %s in judgement %s, but the attempt says %s', a.name, j.verdict, j.judgement_id, coalesce(a.judged_outcome, 'nothing'))
+    FROM judged AS j JOIN attempts AS a ON a.attempt::text = j.id
+   WHERE j.kind = 'dispatch' AND j.result = 'concluded' AND a.judged_outcome IS DISTINCT FROM j.verdict
+  UNION ALL
+  SELECT 'lineage_missing', 'dispatch', a.attempt::text, format('%s: no row tells which database wrote it', a.name)
+    FROM attempts AS a WHERE NOT EXISTS (SELECT FROM ql3.dispatch_lineage AS l WHERE l.lineage = a.lineage)
+  UNION ALL
+  SELECT 'lineage_missing', NULL, f.confirmation::text, 'a confirmation speaks of a lineage that is not there'
+    FROM ql3.dispatch_confirmations AS f
+   WHERE EXISTS (SELECT FROM unnest(f.covered || f.lineage) AS u(lineage)
+                  WHERE NOT EXISTS (SELECT FROM ql3.dispatch_lineage AS l WHERE l.lineage = u.lineage))
+  UNION ALL
+  SELECT 'tombstone_state', 'dispatch', t.attempt::text, format('tombstone: state %s, facts say %s', t.state, t.told)
+    FROM tombstones AS t
+   WHERE CASE WHEN t.state = 'released' THEN (t.permitted AND t.writer_outcome IS DISTINCT FROM 'not_sent')
+                OR (t.writer_outcome IS DISTINCT FROM 'not_sent' AND t.judged_outcome IS DISTINCT FROM 'not_sent')
+              ELSE t.state <> t.told END
+  UNION ALL
+  SELECT 'tombstone_twice', 'dispatch', min(t.attempt::text), format('%s pruned attempts stand for one item', count(*))
+    FROM tombstones AS t WHERE t.state <> 'released' GROUP BY t.request_digest, t.item_digest HAVING count(*) > 1
+  UNION ALL
+  SELECT 'tombstone_and_attempt', 'dispatch', t.attempt::text, 'pruned, and there still'
+    FROM tombstones AS t WHERE EXISTS (SELECT FROM ql3.dispatches AS d WHERE d.attempt = t.attempt)
+
+  -- Operators' acts: edited, added, removed, or cut off before the first.
+  UNION ALL
+  SELECT 'audit_chain', a.kind, a.id, format('event %s was edited, or the one before it is gone', a.event_id)
+    FROM (SELECT e.* FROM ql3.audit AS e ORDER BY e.event_id DESC LIMIT 100000) AS a WHERE NOT a.sound
+  UNION ALL
+  SELECT 'later_protocol', NULL, NULL, format('table %s has rows of a later ql3', p.name)
+    FROM (SELECT 'run_recovery_controls', max(protocol) FROM controls UNION ALL SELECT 'recovery_pages', max(protocol) FROM pages
+          UNION ALL SELECT 'dispatches', max(protocol) FROM attempts
+          UNION ALL SELECT 'dispatch_tombstones', max(protocol) FROM tombstones) AS p(name, protocol)
+   WHERE p.protocol > 1
+  $verify$;
+COMMENT ON FUNCTION ql3.ql3_verify() IS
+  'rows or sequences of rows that break a promise; empty = sound. At most 100,000 rows of each table; also on a standby';
+REVOKE USAGE ON TYPE ql3.broken_promise FROM PUBLIC;
+
 -- Rights and dump -------------------------------------------------------------------------------------------------
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ql3 FROM PUBLIC;

@@ -57,6 +57,7 @@ constexpr granted_function functions[] = {
     {"ql3_explain(text, text)", runtime | observer | operators},
     {"ql3_horizon()", observer | operators},
     {"ql3_ready()", runtime | observer | operators},
+    {"ql3_verify()", runtime | observer | operators},
 };
 
 // Views that observers and operators read; no profile has a right on a table.
