@@ -29,6 +29,7 @@ struct TargetOptions {
 
 int supervise(const SuperviseOptions& options);
 int status(const DatabaseOptions& options);
+int verify(const DatabaseOptions& options);
 int attach(const AttachOptions& options);
 int detach(const DetachOptions& options);
 

@@ -130,7 +130,7 @@ int run_program(int argc, char** argv) {
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   SuperviseOptions supervise_options;
-  DatabaseOptions status_options;
+  DatabaseOptions status_options, verify_options;
   AttachOptions attach_options;
   DetachOptions detach_options;
   Run run;
@@ -138,6 +138,10 @@ int run_program(int argc, char** argv) {
   CLI::App& status_app = *program.add_subcommand("status", "what is going on, on one screen");
   add_database_options(status_app, status_options);
   status_app.callback([&] { run = [&] { return status(status_options); }; });
+  CLI::App& verify_app = *program.add_subcommand(
+      "verify", "rows that break a promise: 0 when there are none, else 1");
+  add_database_options(verify_app, verify_options);
+  verify_app.callback([&] { run = [&] { return verify(verify_options); }; });
   add_attach(program, attach_options, run);
   add_detach(program, detach_options, run);
   add_release(program, run);

@@ -252,7 +252,10 @@ init {
     byte s, t;
     for (s : 0 .. 2) { for (t : 1 .. TOKENS) { db[s].a[t].writer = NONE; db[s].a[t].judged = NONE } }
     s = 0; t = 0;
-    run Frame(1); run Frame(2);
+    run Frame(1);
+#ifndef ONE_TOKEN           /* frame 2 stays away */
+    run Frame(2);
+#endif
 #ifdef TWIN
     run Frame(3);
 #endif
