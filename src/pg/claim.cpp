@@ -137,7 +137,7 @@ Datum claim(FunctionCallInfo fcinfo) {
     if (page.targets().empty()) return;
     hand_out(result, page, request, with);
     remember_page(request, kinds, page);
-    forget_old_pages(page.stamp().claimed_at, pages_forgotten_by_claim);
+    forget_old_pages(page.stamp().claimed_at, pages_forgotten_by_claim, false);
   });
   return Datum(0);
 }

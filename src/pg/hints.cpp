@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t due_late_min = 50'000;
 constexpr std::int64_t due_step_min = 10'000;
 
-constexpr int slot_count = sources_max;
+constexpr int slot_count = sources_max + 2;  // the built-in kind, and the pages of claims
 constexpr char area_name[] = "ql3 hints";
 
 struct slot {
@@ -47,7 +47,7 @@ struct area {
 };
 static_assert(std::is_standard_layout_v<area> && std::is_trivially_default_constructible_v<area> &&
               std::is_trivially_copyable_v<slot>);
-// The server keeps about 100 kB of shared memory for those who come after its start; we take about 58.
+// The server keeps about 100 kB of shared memory for those who come after its start; we take about 59.
 static_assert(sizeof(area) < 60 * 1024);
 
 constinit area private_area{};  // used when the server has no shared memory left to give: hints of this backend alone

@@ -50,7 +50,7 @@ struct due_mark {
   instant from;         // instant_min where nothing is known
   std::uint64_t late;   // number of late writes when it was read
 };
-// The mark speaks about one table: another `table` starts anew.
+// The mark speaks about one table: another `table` starts anew. (The pages of claims have one too, under no kind.)
 due_mark read_due_mark(std::string_view kind, std::int64_t generation, Oid table);
 
 // A scan that began at `began` with the mark `read` found that no row that is or may yet become visible is due before

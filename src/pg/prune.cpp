@@ -36,7 +36,7 @@ std::int64_t prune_rows(std::int64_t older_than, int batch) {
   // Control rows before items before the audit chain: the lock order.
   int const controls = count(prune_controls(cutoff, left));
   int const dispatches = left > 0 ? count(prune_dispatches(cutoff, left)) : 0;
-  int const pages = left > 0 ? count(forget_old_pages(clock, left)) : 0;
+  int const pages = left > 0 ? count(forget_old_pages(clock, left, true)) : 0;
   int const history =
       left > 0 ? count(static_cast<int>(prune_history.write(params().time(cutoff).number(left)))) : 0;
   int const removed = batch - left;

@@ -25,8 +25,8 @@ constinit statement insert_page{
     timestamptz_array, TEXTARRAYOID};
 
 constinit statement oldest_pages{
-    "SELECT token_digest, target_kinds, target_ids, over_seen_at FROM ql3.recovery_pages"
-    " WHERE claimed_at < $1 AND forget_after < $2 ORDER BY claimed_at LIMIT $3 FOR UPDATE SKIP LOCKED",
+    "SELECT token_digest, target_kinds, target_ids, over_seen_at, forget_after FROM ql3.recovery_pages"
+    " WHERE forget_after >= $1 AND forget_after < $2 ORDER BY forget_after LIMIT $3 FOR UPDATE SKIP LOCKED",
     TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID};
 
 constinit statement postpone_page{
@@ -94,10 +94,15 @@ void remember_page(const claim_request& request, const std::optional<bounded<std
   insert_page.write(to);
 }
 
-int forget_old_pages(instant clock, int most) {
+int forget_old_pages(instant clock, int most, bool from_start) {
   int forgotten = 0;
-  rows const old =
-      oldest_pages.run(params().time(later(clock, -remembered_after_expiry)).time(clock).number(most), most);
+  // Entries of pages that were forgotten are not walked again, as with what is due: only what another session had
+  // locked and then kept may lie before the mark, for the next look from the start.
+  Oid const table = call([] { return get_relname_relid("recovery_pages", get_namespace_oid("ql3", false)); });
+  due_mark const mark = read_due_mark({}, 0, table);
+  rows const old = oldest_pages.run(
+      params().time(from_start ? instant_min : mark.from).time(clock).number(most), most);
+  advance_due_mark({}, 0, table, mark, clock, old.empty() ? clock : old.time(0, 5));
   for (int at = 0; at < old.size(); ++at) {
     std::string_view const digest_text = text_of(old.datum(at, 1));
     auto const* digest = reinterpret_cast<const unsigned char*>(digest_text.data());

@@ -21,7 +21,8 @@ void remember_page(const claim_request& request, const std::optional<bounded<std
                    const claim_page& page);
 
 // Forgets pages that have been over for 10 minutes, looking at `most` of them; answers how many. Never waits.
-int forget_old_pages(instant clock, int most);
+// `from_start`: also at those that an earlier look may have passed over.
+int forget_old_pages(instant clock, int most, bool from_start);
 
 // Gives discovery of each source its place back after a restart.
 void seed_discovery(const per_source<source>& sources);

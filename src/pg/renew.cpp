@@ -1,4 +1,6 @@
 // ql3_renew, ql3_renew_page and ql3_give_back.
+#include <algorithm>
+
 #include "session.hpp"
 #include "target_results.hpp"
 
@@ -18,10 +20,11 @@ std::string_view renew_one(const claim_name& name, const fenced_claim& found, st
   if (hold_is_used_up(found.clock, lease, old_expiry, *row.claimed_at, max_hold)) return fenced;
   instant const expiry = renewed_expiry(found.clock, lease, old_expiry, *row.claimed_at, max_hold);
   if (expiry == old_expiry) return "renewed";
-  // The due key moves only when it comes near: most renewals then write no index entry. It never lies after the
-  // expiry, so a takeover is never late for it.
+  // The due key moves only when it would pass before the next renewal, to judge by the time since the last one: most
+  // renewals then write no index entry. It never lies after the expiry, so a takeover is never late for it.
   std::optional<instant> due;
-  if (row.due_at && *row.due_at - found.clock <= lease / 2) due = expiry;
+  std::int64_t const since = std::clamp<std::int64_t>(found.clock - (old_expiry - lease), 0, lease);
+  if (row.due_at && *row.due_at - found.clock <= since / 2 + since / 4) due = expiry;
   extend_claim(row, expiry, due);
   return "renewed";
 }

@@ -50,6 +50,18 @@ result_row& result_row::uuid(const unsigned char (&bytes)[token_size]) {
 
 result_row& result_row::json(const std::optional<std::string_view>& document) {
   if (!document) return null();
+  // What most sources have: made once.
+  if (*document == "{}") {
+    static constinit Datum empty = Datum(0);
+    if (empty == Datum(0))
+      empty = call([] {
+        MemoryContext const before = MemoryContextSwitchTo(TopMemoryContext);
+        Datum const made = DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"));
+        MemoryContextSwitchTo(before);
+        return made;
+      });
+    return value(empty);
+  }
   return value(call([&] {
     char* copy = pnstrdup(document->data(), document->size());
     return DirectFunctionCall1(jsonb_in, CStringGetDatum(copy));
