@@ -60,8 +60,8 @@ void scan(own_table& table, std::string_view kind, instant from, instant clock, 
 
 }  // namespace
 
-// A transaction does not see what it has itself replaced, but a rollback brings that back: only one that has written
-// nothing yet can tell what is gone for good.
+// A transaction does not see what it has itself replaced, but a rollback brings that back: only one that has replaced
+// nothing yet, before this call and in it, can tell what is gone for good.
 due_scan::due_scan(std::string_view kind, std::int64_t generation) noexcept
     : kind_(kind), generation_(generation), may_move_mark_(!TransactionIdIsValid(GetTopTransactionIdIfAny())) {}
 
@@ -69,6 +69,7 @@ bounded<locked_control> due_scan::lock_next(instant clock, int limit) {
   own_table& table = controls();
   Oid const table_id = RelationGetRelid(table.relation());
   bool const is_first = !from_;
+  bool const may_move = is_first && may_move_mark_ && !table.has_replaced();
   due_mark mark{};
   if (is_first) {
     mark = read_due_mark(kind_, generation_, table_id);
@@ -82,7 +83,7 @@ bounded<locked_control> due_scan::lock_next(instant clock, int limit) {
     CommandCounterIncrement();
     scan(table, kind_, *from_, clock, limit, found);
   });
-  if (is_first && may_move_mark_)
+  if (may_move)
     advance_due_mark(kind_, generation_, table_id, mark, clock, std::min(found.first, clock));
   from_ = found.last;
   bounded<locked_control> locked;

@@ -7,7 +7,7 @@ namespace ql3::pg {
 
 class due_scan {
  public:
-  // REQUIRES: the call that scans has not written yet.
+  // REQUIRES: made before the call that scans writes anything.
   due_scan(std::string_view kind, std::int64_t generation) noexcept;
 
   // Locks up to `limit` rows due at `clock` and not held, and skips what others have locked. A second call goes on

@@ -116,6 +116,7 @@ void own_table::open(const description& what) {
     return table;
   });
   can_write_ = false;
+  has_replaced_ = false;
 }
 
 void own_table::close() {
@@ -214,6 +215,7 @@ HeapTuple own_table::insert(const changes& values) {
 
 HeapTuple own_table::update(HeapTuple before, const changes& to) {
   prepare_writes();
+  has_replaced_ = true;
   if (!plain_) return by_executor("UPDATE", before, to);
   return call([&] {
     HeapTuple const row =
@@ -235,6 +237,7 @@ HeapTuple own_table::update(HeapTuple before, const changes& to) {
 
 void own_table::remove(HeapTuple row) {
   prepare_writes();
+  has_replaced_ = true;
   if (!plain_) {
     (void)by_executor("DELETE", row, {});
     return;

@@ -47,6 +47,8 @@ class own_table {
   void open(const description& what);
   void close();
   bool is_open() const noexcept { return table_ != nullptr; }
+  // Has this call replaced or removed a row that a rollback would bring back?
+  bool has_replaced() const noexcept { return has_replaced_; }
   Relation relation() const noexcept { return table_; }
   Relation key_index() const noexcept { return key_; }
   TupleTableSlot* slot() const noexcept { return read_slot_; }
@@ -85,6 +87,7 @@ class own_table {
   written_index indexes_[indexes_max];
   int index_count_;
   bool can_write_;
+  bool has_replaced_;
   bool plain_;
 };
 
