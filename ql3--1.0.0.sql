@@ -802,7 +802,8 @@ CREATE FUNCTION ql3.ql3_verify()
   judged AS MATERIALIZED (
     SELECT j.judgement_id, j.kind, j.id, j.version, j.verdict, j.result,
            lag(j.version) OVER (PARTITION BY j.kind, j.id ORDER BY j.judgement_id) AS earlier
-      FROM (SELECT n.* FROM ql3.judgements AS n ORDER BY n.judgement_id DESC LIMIT 100000) AS j),
+      FROM (SELECT n.* FROM ql3.judgements AS n ORDER BY n.judgement_id DESC LIMIT 100000) AS j
+     WHERE j.result <> 'expired'),  -- a claim that ran out was not judged
   pages AS MATERIALIZED (SELECT p.* FROM ql3.recovery_pages AS p ORDER BY p.claimed_at DESC LIMIT 100000),
   attempts AS MATERIALIZED (
     SELECT d.*, d.request_uid || ' / ' || d.item AS name, d.permit_digest IS NOT NULL AS permitted,
