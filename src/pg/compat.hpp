@@ -64,7 +64,7 @@ inline bool update_locked(Relation table, ItemPointer before, TupleTableSlot* af
 }
 
 inline Oid identity_sequence(Relation table, AttrNumber column) {
-#if PG_VERSION_NUM >= 180000
+#if PG_VERSION_NUM >= 170000
   return getIdentitySequence(table, column, false);
 #else
   return getIdentitySequence(RelationGetRelid(table), column, false);
