@@ -97,7 +97,8 @@ CREATE TABLE ql3.run_recovery_controls (
   CONSTRAINT run_recovery_controls_due CHECK (due_at IS NULL OR isfinite(due_at)),
   CONSTRAINT run_recovery_controls_ended CHECK ((ended_digest IS NULL) = (ended_result IS NULL)
     AND (ended_digest IS NULL OR octet_length(ended_digest) = 32))
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 70, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE ql3.run_recovery_controls IS 'one row per target ever claimed: snapshot, state, claim, failure count';
 COMMENT ON COLUMN ql3.run_recovery_controls.due_at IS 'when a claim looks at the row by itself; NULL = only when its source lists it again';
 COMMENT ON COLUMN ql3.run_recovery_controls.claim_mark IS 'digest of the claiming transaction, to refuse its own settle';
@@ -123,7 +124,7 @@ CREATE TABLE ql3.recovery_pages (
   cursor_ids text[] NOT NULL,
   protocol smallint NOT NULL DEFAULT 1,
   CONSTRAINT recovery_pages_pkey PRIMARY KEY (token_digest)
-);
+) WITH (autovacuum_vacuum_threshold = 200, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 COMMENT ON TABLE ql3.recovery_pages IS 'one row per page handed out, until 10 minutes after its last expiry: a token claims once';
 COMMENT ON COLUMN ql3.recovery_pages.cursor_kinds IS 'where discovery stood, to start from after a restart; a hint';
 CREATE INDEX recovery_pages_claimed_at_idx ON ql3.recovery_pages (claimed_at);

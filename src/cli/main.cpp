@@ -16,6 +16,7 @@
 #include "cli/dispatch_command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/hint.hpp"
+#include "cli/maintenance.hpp"
 #include "cli/ready.hpp"
 #include "core/limits.hpp"
 
@@ -156,6 +157,8 @@ int run_program(int argc, char** argv) {
       ->check(CLI::IsMember({"recovery", "dispatch"}));
   add_database_options(ready_app, ready_options.database);
   ready_app.callback([&] { run = [&] { return ready(ready_options); }; });
+  MaintenanceCommands maintenance_commands;
+  add_maintenance(program, maintenance_commands, run);
   DispatchCommand dispatch_command;
   add_dispatch(program, dispatch_command, run);
   for (CLI::App* const command : program.get_subcommands({})) command->fallthrough();
