@@ -1,35 +1,19 @@
 #include "cli/maintenance.hpp"
 
 #include <cstdio>
-#include <stdexcept>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.hpp"
 #include "cli/import_lines.hpp"
-#include "client/connection.hpp"
 #include "core/limits.hpp"
 
 namespace ql3::cli {
 
 namespace {
 
-using Run = std::function<int()>;
-
 constexpr const char* reason_about = "why; kept in the audit trail";
-constexpr Clock::Length act_limit = std::chrono::seconds(60);
-
-ConnectionOptions as_operator(const DatabaseOptions& options) {
-  ConnectionOptions connection;
-  connection.dsn = options.dsn;
-  connection.application_name = "ql3 operator";
-  connection.on_notice = [](std::string_view state, std::string_view message) {
-    spdlog::warn("server: {} (SQLSTATE {})", message, state);
-  };
-  return connection;
-}
 
 void print(const DatabaseOptions& options, const nlohmann::json& document, std::string_view text) {
   if (options.json) {
@@ -42,9 +26,9 @@ void print(const DatabaseOptions& options, const nlohmann::json& document, std::
 
 int change_pause(const PauseOptions& options, const char* statement, std::string_view word) {
   const Parameter parameters[] = {options.kind, options.reason};
-  Connection connection(as_operator(options.database));
+  Connection connection(operator_connection(options.database));
   connection.query(statement, parameters, act_limit);
-  print(options.database, {{"result", word}}, word);
+  answer(options.database, word);
   return done;
 }
 
@@ -74,7 +58,7 @@ long long until_nothing(Connection& connection, const char* statement,
 
 int prune(const PruneOptions& options) {
   const Parameter parameters[] = {options.older_than, std::to_string(options.batch)};
-  Connection connection(as_operator(options.database));
+  Connection connection(operator_connection(options.database));
   print_count(options.database, "removed",
                until_nothing(connection, "SELECT ql3.ql3_prune($1::interval, $2::integer)",
                              parameters));
@@ -82,12 +66,12 @@ int prune(const PruneOptions& options) {
 }
 
 int forget(const ForgetOptions& options) {
-  if (!options.yes) {
-    throw std::invalid_argument(fmt::format(
-        "forgetting request {} lets its items be dispatched anew: say --yes", options.request));
+  if (!agreed(options.consent,
+              fmt::format("let the items of request {} be dispatched anew", options.request))) {
+    return options.consent.dry_run ? done : not_converged;
   }
   const Parameter parameters[] = {options.request, options.reason};
-  Connection connection(as_operator(options.database));
+  Connection connection(operator_connection(options.database));
   print_count(options.database, "forgotten",
                until_nothing(connection, "SELECT ql3.ql3_forget($1::text, $2::text)", parameters));
   return done;
@@ -95,7 +79,7 @@ int forget(const ForgetOptions& options) {
 
 int import(const ImportOptions& options) {
   ImportLines lines(options.file);
-  Connection connection(as_operator(options.database));
+  Connection connection(operator_connection(options.database));
   long long imported = 0, known = 0, not_listed = 0;
   for (ImportPage page = lines.next(); page.size != 0; page = lines.next()) {
     const Parameter parameters[] = {options.kind, page.ids, page.states, page.failure_counts,
@@ -147,7 +131,7 @@ void add_forget(CLI::App& program, ForgetOptions& options, Run& run) {
       "forget", "remove the tombstones of a request, so that it can be dispatched anew");
   app.add_option("REQUEST", options.request, "the request uid")->required();
   app.add_option("--reason", options.reason, reason_about)->required();
-  app.add_flag("--yes", options.yes, "it is meant");
+  add_consent_options(app, options.consent);
   add_database_options(app, options.database);
   app.callback([&] { run = [&options] { return forget(options); }; });
 }

@@ -1,11 +1,10 @@
 // What keeps an installation going: pause, resume, prune, forget, import.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
-#include "cli/command_line.hpp"
+#include "cli/acting.hpp"
 
 namespace ql3::cli {
 
@@ -27,7 +26,7 @@ struct ForgetOptions {
   DatabaseOptions database;
   std::string request;
   std::string reason;
-  bool yes = false;
+  Consent consent;
 };
 
 struct ImportOptions {
@@ -44,6 +43,6 @@ struct MaintenanceCommands {
   ImportOptions import;
 };
 
-void add_maintenance(CLI::App& program, MaintenanceCommands& into, std::function<int()>& run);
+void add_maintenance(CLI::App& program, MaintenanceCommands& into, Run& run);
 
 }  // namespace ql3::cli
