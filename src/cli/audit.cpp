@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/printable.hpp"
 
 namespace ql3::cli {
 
@@ -56,11 +57,13 @@ void print(const AuditOptions& options, const Result& rows, int row) {
   std::string target = word(5).value_or("");
   if (word(6)) target += (target.empty() ? "" : " ") + *word(6);
   const bool as_other = word(3) != word(2);
-  fmt::print("{}{:>6}  {}  {} {}{}{}: {}{}{}\n", rows.boolean(row, 11) ? " " : "!",
-             rows.integer(row, 0), rows.text(row, 1), rows.text(row, 4), target,
-             target.empty() ? "by " : " by ", *word(2) + (as_other ? " as " + *word(3) : ""),
-             word(7).value_or("no reason"), word(8) ? "  " + *word(8) : "",
-             word(9) ? " -> " + *word(9) : "");
+  fmt::print(
+      "{}\n",
+      printable(fmt::format(
+          "{}{:>6}  {}  {} {}{}{}: {}{}{}", rows.boolean(row, 11) ? " " : "!", rows.integer(row, 0),
+          rows.text(row, 1), rows.text(row, 4), target, target.empty() ? "by " : " by ",
+          *word(2) + (as_other ? " as " + *word(3) : ""), word(7).value_or("no reason"),
+          word(8) ? "  " + *word(8) : "", word(9) ? " -> " + *word(9) : "")));
 }
 
 int audit(const AuditOptions& options) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.hpp"
+#include "cli/printable.hpp"
 #include "client/candidates.hpp"
 
 namespace ql3::cli {
@@ -88,8 +89,9 @@ void print(const TargetOptions& options, const std::vector<Found>& found) {
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     for (const Found& one : found) {
-      fmt::print("{} {} {} (version {}, {}{}{})\n", one.result, options.kind, one.id, one.version,
-                 one.state, one.detail.empty() ? "" : ": ", one.detail);
+      fmt::print("{}\n", printable(fmt::format("{} {} {} (version {}, {}{}{})", one.result,
+                                               options.kind, one.id, one.version, one.state,
+                                               one.detail.empty() ? "" : ": ", one.detail)));
     }
   }
   std::fflush(stdout);

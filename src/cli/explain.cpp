@@ -7,6 +7,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/printable.hpp"
 
 namespace ql3::cli {
 
@@ -36,8 +37,8 @@ int explain(const ExplainOptions& options) {
       if (command) json.back()["command"] = *command;
       continue;
     }
-    fmt::print("{:<9} {}\n", topic, text);
-    if (command) fmt::print("{:<9}   {}\n", "", *command);
+    fmt::print("{:<9} {}\n", topic, printable(text));
+    if (command) fmt::print("{:<9}   {}\n", "", printable_command(*command));
   }
   if (options.database.json) {
     fmt::print("{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
