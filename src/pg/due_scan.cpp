@@ -19,6 +19,7 @@ struct found_rows {
   int count;
   instant first;  // earliest due row that is alive or may come alive again; instant_max = none up to the clock
   instant last;   // latest one looked at
+  ItemPointerData last_row;
 };
 
 // Valid until 5 minutes ahead; anything else is over, or of a clock that stepped back.
@@ -30,7 +31,9 @@ bool is_held(TupleTableSlot* slot, instant clock) {
 
 // With a dirty snapshot: it shows, beside what is committed, what others are writing just now. An entry that it does
 // not show is dead for good, so the mark may pass it; one that is being changed may come back and stays before it.
-void scan(own_table& table, std::string_view kind, instant from, instant clock, int limit, found_rows& found) {
+// Entries of one time are in the order of their rows: those up to `after` were looked at before.
+void scan(own_table& table, std::string_view kind, instant from, ItemPointerData after, instant clock, int limit,
+          found_rows& found) {
   Relation const index = index_open(get_relname_relid(due_index, get_namespace_oid("ql3", false)), RowExclusiveLock);
   TupleTableSlot* const slot = table_slot_create(table.relation(), nullptr);
   Datum const kind_key = PointerGetDatum(cstring_to_text_with_len(kind.data(), static_cast<int>(kind.size())));
@@ -47,7 +50,10 @@ void scan(own_table& table, std::string_view kind, instant from, instant clock, 
   while (found.count < limit && index_getnext_slot(opened, ForwardScanDirection, slot)) {
     CHECK_FOR_INTERRUPTS();
     bool null;
-    found.last = DatumGetTimestampTz(slot_getattr(slot, control_due_at, &null));
+    instant const due = DatumGetTimestampTz(slot_getattr(slot, control_due_at, &null));
+    if (due == from && ItemPointerIsValid(&after) && ItemPointerCompare(&slot->tts_tid, &after) <= 0) continue;
+    found.last = due;
+    found.last_row = slot->tts_tid;
     found.first = std::min(found.first, found.last);
     if (TransactionIdIsValid(dirty.xmin) || TransactionIdIsValid(dirty.xmax) || is_held(slot, clock)) continue;
     HeapTuple const row = table.lock_in_leaf(&slot->tts_tid, &dirty, lock_wait::skip);
@@ -63,7 +69,9 @@ void scan(own_table& table, std::string_view kind, instant from, instant clock, 
 // A transaction does not see what it has itself replaced, but a rollback brings that back: only one that has replaced
 // nothing yet, before this call and in it, can tell what is gone for good.
 due_scan::due_scan(std::string_view kind, std::int64_t generation) noexcept
-    : kind_(kind), generation_(generation), may_move_mark_(!TransactionIdIsValid(GetTopTransactionIdIfAny())) {}
+    : kind_(kind), generation_(generation), may_move_mark_(!TransactionIdIsValid(GetTopTransactionIdIfAny())) {
+  ItemPointerSetInvalid(&after_);
+}
 
 bounded<locked_control> due_scan::lock_next(instant clock, int limit) {
   own_table& table = controls();
@@ -79,13 +87,15 @@ bounded<locked_control> due_scan::lock_next(instant clock, int limit) {
   found.count = 0;
   found.first = instant_max;
   found.last = *from_;
+  found.last_row = after_;
   call([&] {
     CommandCounterIncrement();
-    scan(table, kind_, *from_, clock, limit, found);
+    scan(table, kind_, *from_, after_, clock, limit, found);
   });
   if (may_move)
     advance_due_mark(kind_, generation_, table_id, mark, clock, std::min(found.first, clock));
   from_ = found.last;
+  after_ = found.last_row;
   bounded<locked_control> locked;
   for (int at = 0; at < found.count; ++at) locked.push_back(read_locked(found.rows[at]));
   return locked;

@@ -11,7 +11,7 @@ class due_scan {
   due_scan(std::string_view kind, std::int64_t generation) noexcept;
 
   // Locks up to `limit` rows due at `clock` and not held, and skips what others have locked. A second call goes on
-  // where the first ended; rows due at that very time come again.
+  // where the first ended; of rows due at that very time one may come again, or be left to the next claim.
   bounded<locked_control> lock_next(instant clock, int limit);
 
  private:
@@ -19,6 +19,7 @@ class due_scan {
   std::int64_t generation_;
   bool may_move_mark_;
   std::optional<instant> from_;
+  ItemPointerData after_;  // of the rows due at from_, the last one looked at; invalid before the first
 };
 
 }  // namespace ql3::pg
