@@ -86,7 +86,7 @@ def make_known(db, kind, state, count, first=1, waits="5 min"):
 
 
 def pass_known(db, kind, count):
-    """Claims until discovery has read past `count` known rows that no claim handed out: 4,096 a pass, once. Returns
+    """Claims until discovery has read past `count` known rows that no claim handed out: at least 4,096 a pass, once. Returns
     the ids that these claims took meanwhile."""
     taken = set()
     for _ in range(count // 4096 + 2):

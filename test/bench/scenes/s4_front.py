@@ -44,7 +44,7 @@ def run(scene):
         wanted = {key(n) for n in range(first, first + claimable)}
         arrange(db.admin, "clear", {}, claimable)
         settle_down(db.admin)
-        # No claim handed out the rows in front, so discovery reads past them now, 4,096 a pass: once.
+        # No claim handed out the rows in front, so discovery reads past them now, once.
         passes, got = start(db.admin, "behind", first, claimable)
         scene.add(Figure(f"short passes until discovery stood behind {first - 1:,} known rows", passes, "passes"))
         start(db.admin, "clear", 1, claimable)
