@@ -9,8 +9,9 @@ SELECT a.run_id, a.attempt_id, a.attempt_number, a.status, r.status AS run_statu
        (SELECT coalesce(json_agg(json_build_object('kind', j.kind, 'owner', j.owner,
                  'version', j.version, 'disposition', j.disposition, 'verdict', j.verdict,
                  'note', j.note, 'result', j.result) ORDER BY j.judgement_id), '[]')
-        FROM ql3.judgements AS j
-        WHERE (j.kind, j.id) IN (('run', a.run_id), ('attempt', a.attempt_id::text))) AS judgements,
+        FROM ql3.judgements AS j  -- a claim that ran out is on record too, and nobody's judgement
+        WHERE j.result <> 'expired'
+          AND (j.kind, j.id) IN (('run', a.run_id), ('attempt', a.attempt_id::text))) AS judgements,
        (SELECT coalesce(json_object_agg(c.kind, c.version), '{}')
         FROM ql3.run_recovery_controls AS c
         WHERE (c.kind, c.id) IN (('run', a.run_id), ('attempt', a.attempt_id::text))) AS claims

@@ -10,7 +10,7 @@ def not_fenced(demo):
     late = demo.late
     stored = demo.stage.query(
         f"SELECT * FROM ql3.judgements WHERE owner = 'replica-2' AND kind = '{late['kind']}' "
-        f"AND id = '{late['id']}' AND version >= {late['held']['version']}")
+        f"AND id = '{late['id']}' AND version >= {late['held']['version']} AND result <> 'expired'")
     fenced = [target["outcome"] for target in late["said"]] == ["fenced"]
     return [] if late["held"]["owner"] == "replica-2" and fenced and not stored else [late, stored]
 
