@@ -70,6 +70,7 @@ INSERT INTO changes (wanted, change) VALUES
   ('catalog: changed: trigger ql3.audit_events.append_only %enabled D)', 'ALTER TABLE ql3.audit_events DISABLE TRIGGER append_only'),
   ('catalog: missing: trigger ql3.dispatch_confirmations.append_only', 'DROP TRIGGER append_only ON ql3.dispatch_confirmations'),
   ('catalog: not ours: trigger ql3.dispatches.mine', 'CREATE TRIGGER mine BEFORE UPDATE ON ql3.dispatches FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()'),
+  ('catalog: not ours: trigger ql3.dispatches.mine', 'CREATE TRIGGER mine BEFORE UPDATE ON ql3.dispatches FOR EACH ROW WHEN (OLD.state <> NEW.state) EXECUTE FUNCTION suppress_redundant_updates_trigger()'),
   ('catalog: not ours: rule ql3.dispatches.mine', 'CREATE RULE mine AS ON UPDATE TO ql3.dispatches DO INSTEAD NOTHING'),
   ('catalog: not ours: policy ql3.dispatches.mine; changed: table ql3.dispatches %row security%', 'ALTER TABLE ql3.dispatches ENABLE ROW LEVEL SECURITY; CREATE POLICY mine ON ql3.dispatches USING (false)'),
   ('catalog: changed: table ql3.dispatches %forced%', 'ALTER TABLE ql3.dispatches FORCE ROW LEVEL SECURITY'),

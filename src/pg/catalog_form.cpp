@@ -143,7 +143,8 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
   SELECT format('trigger %s.%s', t.tgrelid::regclass, t.tgname),
          concat_ws(' ', t.tgfoid::regprocedure, 'type', t.tgtype, 'enabled', t.tgenabled,
                    'columns ' || nullif(t.tgattr::text, ''),
-                   'when ' || pg_get_expr(t.tgqual, t.tgrelid), CASE WHEN t.tgdeferrable THEN 'deferrable' END,
+                   CASE WHEN t.tgqual IS NOT NULL THEN 'conditional' END,
+                   CASE WHEN t.tgdeferrable THEN 'deferrable' END,
                    nullif(encode(t.tgargs, 'escape'), ''))
     FROM pg_trigger AS t WHERE t.tgrelid IN (SELECT oid FROM rel) AND NOT t.tgisinternal
   UNION ALL
