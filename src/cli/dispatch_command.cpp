@@ -87,7 +87,8 @@ void print(const DispatchCommand& options, const DispatchReport& report, int cod
     std::fflush(stdout);
   }
   if (report.end == DispatchEnd::recorded) {
-    spdlog::info("{}: {}", what, report.detail);
+    spdlog::log(report.what == outcome::succeeded ? spdlog::level::info : spdlog::level::err,
+                "{}: {}", what, report.detail);
   } else if (report.called && report.what && report.end != DispatchEnd::not_sent) {
     spdlog::error("{}, the program's outcome is {}{}: {}", to_text(report.end), what,
                   report.stored ? "" : " and is not stored", report.detail);

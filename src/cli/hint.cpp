@@ -11,6 +11,10 @@ std::string hint_for(const StoreError& error) {
     case StoreCode::unreachable:
       return "--dsn says which database, as in 'host=db1 dbname=control user=supervisor', "
              "else PGHOST, PGDATABASE, PGUSER and PGSERVICE.";
+    case StoreCode::invalid:
+      if (!error.sqlstate().empty()) break;
+      return "--dsn takes 'name=value name=value …' or 'postgresql://user@host/database'; "
+             "check PGPORT and the other variables of libpq as well.";
     case StoreCode::not_ready:
       if (error.sqlstate() == "3F000" && about_us) {
         return "CREATE EXTENSION ql3 there, or name another database with --dsn.";

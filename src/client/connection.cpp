@@ -1,6 +1,6 @@
 #include "client/connection.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -29,44 +29,60 @@ std::string field(const PGresult* result, int code) {
 }
 
 // libpq gives no SQLSTATE for a connection that was never made, and its message names hosts and
-// users. The phrases here are ours; the words looked for are those of the C locale.
-std::string_view why_unreachable(std::string_view message) {
+// users. The phrases here are ours; the words looked for are those of the C locale. The first entry
+// that fits counts.
+StoreError why_unreachable(std::string_view message) {
   struct Known {
-    std::string_view word, phrase;
+    std::string_view word;
+    StoreCode code;
+    std::string_view phrase;
   };
+  using enum StoreCode;
+  static constexpr std::string_view bad_string = "the connection string is not valid";
   static constexpr Known known[] = {
-      {"session is read-only", "no server takes writes"},
-      {"in hot standby mode", "no server takes writes"},
-      {"authentication failed", "authentication failed"},
-      {"no password supplied", "a password is needed"},
-      {"pg_hba.conf", "the server's pg_hba.conf refuses this connection"},
-      {"starting up", "the server is starting up"},
-      {"shutting down", "the server is shutting down"},
-      {"too many", "the server has too many connections"},
-      {"remaining connection slots", "the server has too many connections"},
-      {"timeout expired", "connecting took too long"},
-      {"could not translate host name", "the host name is not known"},
-      {"refused", "the connection was refused"},
-      {"No such file", "there is no server at this socket"},
-      {"SSL", "the encrypted connection could not be made"},
-      {"certificate", "the encrypted connection could not be made"},
-      {"definition of service", "the service is not defined"},
-      {"role \"", "the role does not exist or may not log in"},
-      {"database \"", "the database does not exist or takes no connections"},
-      {"invalid", "the connection string is not valid"},
-      {"missing \"=\"", "the connection string is not valid"},
+      {"session is read-only", read_only, "no server takes writes"},
+      {"in hot standby mode", read_only, "no server takes writes"},
+      {"authentication failed", unreachable, "authentication failed"},
+      {"no password supplied", unreachable, "a password is needed"},
+      {"pg_hba.conf", unreachable, "the server's pg_hba.conf refuses this connection"},
+      {"starting up", shutting_down, "the server is starting up"},
+      {"shutting down", shutting_down, "the server is shutting down"},
+      {"too many", exhausted, "the server has too many connections"},
+      {"remaining connection slots", exhausted, "the server has too many connections"},
+      {"timeout expired", unreachable, "connecting took too long"},
+      {"could not translate host name", unreachable, "the host name is not known"},
+      {"refused", unreachable, "the connection was refused"},
+      {"No such file", unreachable, "there is no server at this socket"},
+      {"invalid integer value", invalid, bad_string},
+      {"invalid port number", invalid, bad_string},
+      {"could not match", invalid, bad_string},
+      {"definition of service", invalid, "the service is not defined"},
+      {"service file", invalid, "the service file cannot be used"},
+      {"SSL", unreachable, "the encrypted connection could not be made"},
+      {"certificate", unreachable, "the encrypted connection could not be made"},
+      {"role \"", unreachable, "the role does not exist or may not log in"},
+      {"database \"", unreachable, "the database does not exist or takes no connections"},
   };
+  // What libpq refuses before it speaks to any server has no other words in front of it.
+  if (message.substr(0, 8) == "invalid ") return {invalid, bad_string};
   for (const Known& entry : known) {
-    if (message.find(entry.word) != std::string_view::npos) return entry.phrase;
+    if (message.find(entry.word) != std::string_view::npos) return {entry.code, entry.phrase};
   }
-  return "the database cannot be reached";
+  return {unreachable, "the database cannot be reached"};
+}
+
+using Parsed = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
+
+// Null for what is no connection string.
+Parsed parse(const std::string& dsn) {
+  char* fault = nullptr;
+  Parsed parsed(PQconninfoParse(dsn.c_str(), &fault), PQconninfoFree);
+  PQfreemem(fault);
+  return parsed;
 }
 
 bool names_option(const std::string& dsn, std::string_view option) {
-  char* fault = nullptr;
-  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(
-      PQconninfoParse(dsn.c_str(), &fault), PQconninfoFree);
-  PQfreemem(fault);
+  const Parsed parsed = parse(dsn);
   if (!parsed) return false;
   for (const PQconninfoOption* entry = parsed.get(); entry->keyword != nullptr; ++entry) {
     if (option == entry->keyword) return entry->val != nullptr;
@@ -151,12 +167,16 @@ struct Connection::Link {
   PGconn* connection;
 };
 
-Connection::Connection(ConnectionOptions options) : options_(std::move(options)) {}
+Connection::Connection(ConnectionOptions options) : options_(std::move(options)) {
+  if (!parse(options_.dsn)) {
+    throw StoreError(StoreCode::invalid, "the connection string is not valid");
+  }
+}
 Connection::~Connection() = default;
 
 void Connection::drop() noexcept { link_.reset(); }
 
-void Connection::connect() {
+void Connection::connect(Clock::Length limit) {
   std::vector<const char*> names, values;
   const auto set = [&](const char* name, const char* value) {
     names.push_back(name);
@@ -168,23 +188,22 @@ void Connection::connect() {
   set("keepalives_count", "3");
   set("tcp_user_timeout", "30000");
   set("fallback_application_name", options_.application_name.c_str());
-  if (may_set(options_.dsn, "connect_timeout", "PGCONNECT_TIMEOUT")) set("connect_timeout", "5");
-  if (options_.read_write &&
-      may_set(options_.dsn, "target_session_attrs", "PGTARGETSESSIONATTRS")) {
-    set("target_session_attrs", "read-write");
+  // For each host; libpq takes less than 2 for 2.
+  const std::string patience = std::to_string(
+      std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(limit).count(), 2, 5));
+  if (may_set(options_.dsn, "connect_timeout", "PGCONNECT_TIMEOUT")) {
+    set("connect_timeout", patience.c_str());
   }
   set("dbname", options_.dsn.c_str());
   // After it, what is not the user's choice. Every text we send is UTF-8.
-  if (options_.primary_only) set("target_session_attrs", "read-write");
+  if (options_.writable) set("target_session_attrs", "read-write");
   set("client_encoding", "UTF8");
   set(nullptr, nullptr);
 
   auto link = std::make_unique<Link>(PQconnectdbParams(names.data(), values.data(), 1));
   if (link->connection == nullptr) throw std::bad_alloc();
   if (PQstatus(link->connection) != CONNECTION_OK) {
-    const std::string_view why = why_unreachable(PQerrorMessage(link->connection));
-    throw StoreError(
-        why == "no server takes writes" ? StoreCode::read_only : StoreCode::unreachable, why);
+    throw why_unreachable(PQerrorMessage(link->connection));
   }
   PQsetnonblocking(link->connection, 1);
   PQsetNoticeReceiver(
@@ -290,7 +309,13 @@ Result Connection::query(const char* statement, std::span<const Parameter> param
                          Clock::Length limit) {
   const Clock::Time until = BootClock::now() + limit;
   if (link_ && PQstatus(link_->connection) != CONNECTION_OK) drop();
-  if (!link_) connect();
+  if (!link_) {
+    connect(limit);
+    // Whoever set the limit may have nothing to say any more. The connection is kept for the next.
+    if (BootClock::now() >= until) {
+      throw StoreError(StoreCode::unreachable, "connecting took too long");
+    }
+  }
   send(statement, parameters);
   const std::shared_ptr<void> answer = receive(until);
   check(answer);

@@ -42,10 +42,8 @@ class QL3_API Result {
 struct ConnectionOptions {
   // A conninfo string or URI; libpq's environment and service files fill what it leaves out.
   std::string dsn;
-  // Asks for a server that takes writes unless the dsn or PGTARGETSESSIONATTRS says otherwise.
-  bool read_write = true;
-  // Asks for it whatever they say: for statements that are lost on any other server.
-  bool primary_only = false;
+  // Only a server that takes writes will do, whatever the dsn, the environment or a service say.
+  bool writable = true;
   std::string application_name = "ql3";
   // A warning or notice of the server: SQLSTATE and message.
   std::function<void(std::string_view, std::string_view)> on_notice;
@@ -56,6 +54,7 @@ struct ConnectionOptions {
 // Thread rule: one thread at a time; two threads take two connections.
 class QL3_API Connection {
  public:
+  // StoreError invalid when the dsn is no connection string. What it names is not looked for yet.
   explicit Connection(ConnectionOptions options);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -63,13 +62,14 @@ class QL3_API Connection {
 
   // Runs one statement that returns rows and waits at most `limit` for its answer. Throws
   // StoreError; after an error that says something about the server or the link, the next call
-  // makes a fresh connection and looks the hosts up again.
+  // makes a fresh connection and looks the hosts up again. Connecting has its own bound, 2 to 5 s
+  // for each host unless the user set another; when it outlasts `limit`, nothing is sent.
   Result query(const char* statement, std::span<const Parameter> parameters, Clock::Length limit);
 
   void drop() noexcept;
 
  private:
-  void connect();
+  void connect(Clock::Length limit);
   void send(const char* statement, std::span<const Parameter> parameters);
   std::shared_ptr<void> receive(Clock::Time until);
   void check(const std::shared_ptr<void>& answer);

@@ -87,7 +87,6 @@ constexpr Word<ReassertAnswer> reassert_words[] = {{"recorded", ReassertAnswer::
 
 PgDispatchStore::PgDispatchStore(ConnectionOptions options)
     : connection_([this, &options] {
-        options.primary_only = true;
         options.on_notice = [this, next = std::move(options.on_notice)](std::string_view state,
                                                                         std::string_view message) {
           // A commit whose wait for the standbys was cancelled (01000), or whose server stops.

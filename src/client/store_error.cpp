@@ -59,7 +59,8 @@ StoreCode code_of_sqlstate(std::string_view sqlstate) noexcept {
   if (group == "53") return StoreCode::exhausted;
   if (sqlstate == "55P03") return StoreCode::locked;
   if (group == "40") return StoreCode::conflict;
-  if (sqlstate == "57014") return StoreCode::cancelled;
+  // 25P04: a session's transaction_timeout.
+  if (sqlstate == "57014" || sqlstate == "25P04") return StoreCode::cancelled;
   if (sqlstate == "3F000" || sqlstate == "42883" || sqlstate == "42P01") {
     return StoreCode::not_ready;
   }

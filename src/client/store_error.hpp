@@ -14,11 +14,11 @@ enum class StoreCode {
   unreachable,        // no connection; nothing was sent
   lost_reply,         // sent, and the connection broke or was silent too long: done or not
   read_only,          // a standby, or a primary that turned read-only (25006)
-  shutting_down,      // the server is stopping or starting (57P01 57P02 57P03)
+  shutting_down,      // the server is stopping or starting (57P01 57P02 57P03 57P05)
   exhausted,          // disk, memory or connections (53xxx)
   locked,             // a lock was not got in time (55P03)
   conflict,           // serialization failure or deadlock (40xxx)
-  cancelled,          // the statement was cancelled or timed out at the server (57014)
+  cancelled,          // the statement was cancelled or timed out at the server (57014 25P04)
   not_ready,          // the extension is not installed here, or too old (3F000 42883 42P01)
   denied,             // a right is missing (42501 28xxx)
   unknown_kind,       // no source of this kind is attached (42704)
