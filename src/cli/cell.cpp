@@ -13,8 +13,9 @@ namespace {
 
 constexpr Clock::Length first_look_limit = std::chrono::seconds(10);
 
-SupervisorOptions supervisor_options(const SuperviseOptions& options) {
-  return {*options.owner, options.page_size, options.lease, options.kinds, options.grace};
+SupervisorOptions supervisor_options(const SuperviseOptions& options, Pulse& pulse) {
+  return {*options.owner, options.page_size, options.lease,
+          options.kinds,  options.grace,     [&pulse] { pulse.beat(); }};
 }
 
 Tell listener(int number) {
@@ -29,14 +30,15 @@ Tell listener(int number) {
 }  // namespace
 
 Cell::Cell(int number, const std::string& dsn, const SuperviseOptions& options,
-           std::shared_ptr<const ProbeRegistry> probes)
+           std::shared_ptr<const ProbeRegistry> probes, Pulse& pulse)
     : number_(number),
       dsn_(dsn),
       options_(options),
+      pulse_(pulse),
       claims_(connection(dsn)),
       renewal_(connection(dsn)),
       candidates_(connection(dsn)),
-      supervisor_(supervisor_options(options), {claims_, renewal_, candidates_}, std::move(probes),
+      supervisor_(supervisor_options(options, pulse), {claims_, renewal_, candidates_}, std::move(probes),
                   listener(number)) {}
 
 ConnectionOptions Cell::connection(const std::string& dsn) const {
@@ -49,21 +51,45 @@ ConnectionOptions Cell::connection(const std::string& dsn) const {
   return options;
 }
 
-bool Cell::is_ready() {
+// So that a wrong database, a missing right or an unknown kind ends the program at its start and
+// not in its log.
+void Cell::first_look() {
   Connection connection(this->connection(dsn_));
   const std::string why = unreadiness(connection, "recovery");
-  if (!why.empty()) spdlog::error("cell {}: not ready: {}", number_, why);
-  return why.empty();
+  if (!why.empty()) {
+    spdlog::error("cell {}: not ready: {}", number_, why);
+    throw StoreError(StoreCode::not_ready, "the installation is not ready");
+  }
+  candidates_.observe(1, supervisor_.kinds(), first_look_limit);
 }
 
-int Cell::run(const Shutdown& shutdown, const Publish& publish) {
-  if (!is_ready()) return not_ready;
-  // A first look, so that a wrong database, a missing right or an unknown kind ends the program
-  // at its start and not in its log. Later the same errors are waited out.
-  candidates_.observe(1, supervisor_.kinds(), first_look_limit);
+bool Cell::begin(const Shutdown& shutdown, const CellEvents& events) {
+  const bool for_good = !options_.once && !options_.until_converged;
+  for (bool first = true;; first = false) {
+    try {
+      first_look();
+      if (first) events.started();
+      return true;
+    } catch (const StoreError& error) {
+      if (options_.dsns.size() < 2 || !for_good) throw;
+      spdlog::error("cell {}: {}; the other cells go on", number_, error.what());
+      PassReport report;
+      report.failed = 1;
+      report.error = error;
+      events.passed(number_, 0, report);
+    }
+    if (first) events.started();
+    const Clock::Time next = boot_clock().now() + jittered(options_.interval);
+    pulse_.beat(next);
+    if (!sleep_until(boot_clock(), next, shutdown.drain)) return false;
+  }
+}
+
+int Cell::run(const Shutdown& shutdown, const CellEvents& events) {
+  if (!begin(shutdown, events)) return done;
   for (int pass = 1;; ++pass) {
     const PassReport report = supervisor_.run_pass(shutdown);
-    publish(number_, pass, report);
+    events.passed(number_, pass, report);
     if (report.error) spdlog::warn("cell {}: {}", number_, report.error->what());
     if (options_.once || (options_.until_converged && report.safe)) return ended(report);
     if (options_.until_converged && pass >= options_.max_passes) return ended(report);
@@ -71,6 +97,7 @@ int Cell::run(const Shutdown& shutdown, const Publish& publish) {
     const bool go_on = report.discovered == options_.page_size && report.failed == 0;
     const Clock::Time next =
         boot_clock().now() + (go_on ? Clock::Length::zero() : jittered(options_.interval));
+    pulse_.beat(next);
     if (!sleep_until(boot_clock(), next, shutdown.drain)) {
       return options_.until_converged ? not_converged : done;
     }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/command_line.hpp"
+#include "cli/watchdog.hpp"
 #include "client/candidates.hpp"
 #include "client/pg_claim_store.hpp"
 #include "client/probe.hpp"
@@ -13,29 +14,39 @@
 
 namespace ql3::cli {
 
-// Called after each pass, from the cell's own thread.
-using Publish = std::function<void(int cell, int pass, const PassReport&)>;
+// What a cell tells from its own thread.
+struct CellEvents {
+  // It has looked at its database for the first time.
+  std::function<void()> started;
+  std::function<void(int cell, int pass, const PassReport&)> passed;
+};
 
 // A cell shares nothing with the others, so that a slow or broken one holds up nobody.
 class Cell {
  public:
   // `number` names it in output: a dsn may hold a password.
+  // `pulse` outlives the cell.
   Cell(int number, const std::string& dsn, const SuperviseOptions& options,
-       std::shared_ptr<const ProbeRegistry> probes);
+       std::shared_ptr<const ProbeRegistry> probes, Pulse& pulse);
 
-  // Passes as the options say, until done or `shutdown`; the exit code.
-  int run(const Shutdown& shutdown, const Publish& publish);
+  // Passes as the options say, until done or `shutdown`; the exit code. What is wrong at the start
+  // is thrown, but not where other cells are to go on for good: then it is waited out, and told as
+  // a failed pass 0.
+  int run(const Shutdown& shutdown, const CellEvents& events);
 
   std::size_t abandoned_probes() const { return supervisor_.abandoned_probes(); }
 
  private:
   ConnectionOptions connection(const std::string& dsn) const;
-  bool is_ready();
+  void first_look();
+  // False when it was told to end before it could begin.
+  bool begin(const Shutdown& shutdown, const CellEvents& events);
   int ended(const PassReport& report) const;
 
   const int number_;
   const std::string dsn_;
   const SuperviseOptions& options_;
+  Pulse& pulse_;
   PgClaimStore claims_;
   PgClaimStore renewal_;
   PgCandidateSource candidates_;

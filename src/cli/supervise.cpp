@@ -1,5 +1,6 @@
 // ql3 supervise: one cell for each database, each on a thread of its own.
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <deque>
 #include <map>
@@ -19,7 +20,9 @@
 #include "cli/metrics.hpp"
 #include "cli/probes.hpp"
 #include "cli/report_output.hpp"
+#include "cli/service_manager.hpp"
 #include "cli/signals.hpp"
+#include "cli/watchdog.hpp"
 
 namespace ql3::cli {
 
@@ -54,9 +57,9 @@ class Printer {
   std::map<int, std::string> last_;
 };
 
-int run_cell(Cell& cell, const Shutdown& shutdown, const Publish& publish) {
+int run_cell(Cell& cell, const Shutdown& shutdown, const CellEvents& events) {
   try {
-    return cell.run(shutdown, publish);
+    return cell.run(shutdown, events);
   } catch (const StoreError& error) {
     spdlog::error("{}", error.what());
     // Of a refused argument or a missing piece only the server's own text says which.
@@ -79,26 +82,40 @@ int supervise(const SuperviseOptions& given) {
   if (options.dsns.empty()) options.dsns.emplace_back();
   const std::shared_ptr<const ProbeRegistry> probes = make_probes(options);
 
+  const ServiceManager manager;
   const SignalWatch signals("stopping: the probe in flight may finish, the rest is given back",
                             "stopping at once");
   Printer printer(options);
   std::optional<Metrics> metrics;
   if (!options.metrics.empty()) metrics.emplace(options.metrics);
-  const Publish publish = [&](int cell, int pass, const PassReport& report) {
-    if (metrics) metrics->count(cell, report);
-    printer(cell, pass, report);
-  };
+  std::deque<Pulse> pulses(options.dsns.size());
   std::deque<Cell> cells;
   for (const std::string& dsn : options.dsns) {
-    cells.emplace_back(static_cast<int>(cells.size()) + 1, dsn, options, probes);
+    const std::size_t at = cells.size();
+    cells.emplace_back(static_cast<int>(at) + 1, dsn, options, probes, pulses[at]);
   }
+  const std::stop_callback at_drain(signals.shutdown().drain,
+                                    [&manager] { manager.tell("STOPPING=1"); });
+  std::atomic<std::size_t> starting = cells.size();
+  const CellEvents events = {[&] {
+                               if (--starting == 0) manager.tell("READY=1");
+                             },
+                             [&](int cell, int pass, const PassReport& report) {
+                               if (metrics) metrics->count(cell, report);
+                               printer(cell, pass, report);
+                               manager.tell(fmt::format("STATUS=cell {} pass {}: {}", cell, pass,
+                                                        pass_text(report)));
+                             }};
   spdlog::info("supervising as {}", *options.owner);
   std::vector<int> codes(cells.size(), not_converged);
   {
+    const Watchdog watchdog(manager, pulses);
     std::vector<std::jthread> threads;
     for (std::size_t at = 0; at < cells.size(); ++at) {
-      threads.emplace_back(
-          [&, at] { codes[at] = run_cell(cells[at], signals.shutdown(), publish); });
+      threads.emplace_back([&, at] {
+        codes[at] = run_cell(cells[at], signals.shutdown(), events);
+        pulses[at].end();
+      });
     }
   }
   const int code = *std::max_element(codes.begin(), codes.end());

@@ -195,6 +195,7 @@ void Pass::end(std::size_t at, Outcome outcome, const std::string& verdict, cons
   report.verdict = verdict;
   report.listed = listed;
   report.note = note;
+  if (options_.on_step) options_.on_step();
   const bool bad = outcome == Outcome::failed || outcome == Outcome::fenced;
   tell(
       listener_, bad ? Level::warning : Level::info,

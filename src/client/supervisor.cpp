@@ -89,6 +89,7 @@ PassReport RecoverySupervisor::run_pass(const Shutdown& shutdown) {
     const Page page = claim_page(
         stores_.claims, {options_.owner, options_.page_size, options_.lease, options_.kinds},
         clock_, shutdown.drain);
+    stepped();
     report.discovered = static_cast<int>(page.targets.size());
     if (!page.targets.empty()) {
       Pass pass(options_, stores_, *probes_, traffic_, listener_, clock_, shutdown, page, started);
@@ -110,7 +111,12 @@ PassReport RecoverySupervisor::run_pass(const Shutdown& shutdown) {
   report.stopped = shutdown.drain.stop_requested();
   report.has_more = report.discovered == options_.page_size;
   if (!report.stopped) observe(report, shutdown.drain);
+  stepped();
   return report;
+}
+
+void RecoverySupervisor::stepped() const {
+  if (options_.on_step) options_.on_step();
 }
 
 void RecoverySupervisor::observe(PassReport& report, std::stop_token stop) {

@@ -1,6 +1,7 @@
 // One supervisor of one control database.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -28,6 +29,9 @@ struct SupervisorOptions {
   std::vector<std::string> kinds;
   // How long a probe in flight may go on after a drain was asked for.
   Milliseconds grace = std::chrono::seconds(15);
+  // Called from the pass's own thread whenever one of its steps has ended, well or badly: the claim,
+  // a target, the observation. Must not throw.
+  std::function<void()> on_step;
 };
 
 // What of a pass may be ended early. After `drain` nothing is started, what was not started is
@@ -114,6 +118,7 @@ class QL3_API RecoverySupervisor {
   std::size_t abandoned_probes() const;
 
  private:
+  void stepped() const;
   void observe(PassReport& report, std::stop_token stop);
 
   SupervisorOptions options_;

@@ -1,11 +1,12 @@
 """A proxy between client and server that does one thing to the next statement that calls a
-function."""
+function, or makes the whole way slow."""
 
 import os
 import re
 import select
 import socket
 import threading
+import time
 
 READY = b"Z\x00\x00\x00\x05I"
 
@@ -22,7 +23,9 @@ class Proxy:
     `swallow` closes before the server sees it; `late` closes too, and the server gets it at
     deliver(); `warn` puts the warning of a cancelled wait for the standbys into the answer;
     `garble` spoils the first word of the answer; `rewind` makes long numbers in it zero; `first`
-    calls a function of ours before it."""
+    calls a function of ours before the server gets it, `after` before the client gets the answer;
+    `rollback` makes the statement end as ROLLBACK; `open` leaves its transaction open. `delay` is
+    how many seconds every statement takes longer; while `deaf` is set nobody is let in."""
 
     def __init__(self, stage):
         self.server = f"{stage.host}/.s.PGSQL.{stage.port}"
@@ -33,6 +36,7 @@ class Proxy:
         if os.path.exists(self.path):
             os.unlink(self.path)
         self.orders, self.done, self.held = [], [], []
+        self.delay, self.deaf = 0, False
         self.lock = threading.Lock()
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(self.path)
@@ -52,6 +56,7 @@ class Proxy:
     def reset(self):
         with self.lock:
             self.orders, self.done, self.held = [], [], []
+            self.delay, self.deaf = 0, False
 
     def take(self, data):
         with self.lock:
@@ -86,6 +91,11 @@ class Proxy:
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
+        while self.deaf:
+            if select.select([client], [], [], 0.05)[0] and not client.recv(1, socket.MSG_PEEK):
+                client.close()
+                return
+            time.sleep(0.05)
         server = socket.socket(socket.AF_UNIX)
         try:
             server.connect(self.server)
@@ -110,6 +120,8 @@ class Proxy:
                 if not data:
                     return False
                 if ready is client:
+                    if self.delay:
+                        time.sleep(self.delay)
                     if what is None:
                         what, act = self.take(data)
                         answer = b""
@@ -130,7 +142,15 @@ class Proxy:
                         continue
                     if what == "lose":
                         return False
-                    if what == "warn":
+                    if what == "after":
+                        act()
+                        data = answer
+                    elif what == "rollback":
+                        data = re.sub(rb"C\0\0\0.SELECT [0-9]+\0", b"C\0\0\0\x0dROLLBACK\0", answer,
+                                      flags=re.S)
+                    elif what == "open":
+                        data = answer[:-1] + b"T"
+                    elif what == "warn":
                         data = answer[:-len(READY)] + notice(
                             "01000", "canceling wait for synchronous replication") + READY
                     elif what == "garble":
