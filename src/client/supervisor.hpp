@@ -31,7 +31,7 @@ struct SupervisorOptions {
   Milliseconds grace = std::chrono::seconds(15);
   // Called from the pass's own thread whenever one of its steps has ended, well or badly: the claim,
   // a target, the observation. Must not throw.
-  std::function<void()> on_step;
+  std::function<void()> on_step = {};
 };
 
 // What of a pass may be ended early. After `drain` nothing is started, what was not started is

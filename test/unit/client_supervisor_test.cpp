@@ -115,6 +115,20 @@ TEST_F(Supervisor, ConcludesWhatIsGone) {
   EXPECT_TRUE(claims.calls("give_back").empty());
 }
 
+TEST_F(Supervisor, EveryEndedStepIsTold) {
+  fill(3);
+  int steps = 0;
+  std::vector<int> at_probe;
+  options.on_step = [&] { ++steps; };
+  probe([&](const Target&, const ProbeCall&) {
+    at_probe.push_back(steps);
+    return gone;
+  });
+  pass();
+  EXPECT_EQ(at_probe, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(steps, 5);
+}
+
 TEST_F(Supervisor, PutsOffWhatRuns) {
   fill(1);
   probe([](const Target&, const ProbeCall&) { return alive; });
