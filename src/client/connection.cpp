@@ -151,16 +151,17 @@ struct Connection::Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // Waits until the socket is ready; false when `until` came first.
+  // Waits until the socket is ready; false when `until` came first. What is there already counts
+  // even then: a process that was frozen finds its answer waiting.
   bool wait(short events, Clock::Time until) const {
     for (;;) {
       const auto left =
           std::chrono::ceil<std::chrono::milliseconds>(until - BootClock::now()).count();
-      if (left <= 0) return false;
       pollfd ready{PQsocket(connection), events, 0};
-      const int count = poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
+      const int count =
+          poll(&ready, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000)));
       if (count > 0) return true;
-      if (count < 0 && errno != EINTR) return false;
+      if (left <= 0 || (count < 0 && errno != EINTR)) return false;
     }
   }
 

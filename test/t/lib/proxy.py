@@ -23,7 +23,8 @@ class Proxy:
     `swallow` closes before the server sees it; `late` closes too, and the server gets it at
     deliver(); `warn` puts the warning of a cancelled wait for the standbys into the answer;
     `garble` spoils the first word of the answer; `rewind` makes long numbers in it zero; `first`
-    calls a function of ours before the server gets it, `after` before the client gets the answer;
+    calls a function of ours before the server gets it, `after` before the client gets the answer,
+    and what that returns, if anything, is called when the client has its answer;
     `rollback` makes the statement end as ROLLBACK; `open` leaves its transaction open. `delay` is
     how many seconds every statement takes longer; while `deaf` is set nobody is let in."""
 
@@ -110,7 +111,7 @@ class Proxy:
 
     def relay(self, client, server):
         """True when the server's side is kept for deliver()."""
-        what, answer = None, b""
+        what, answer, then = None, b"", None
         while True:
             for ready in select.select([client, server], [], [])[0]:
                 try:
@@ -131,9 +132,11 @@ class Proxy:
                             self.held.append((server, data))
                             return True
                         if what == "first":
-                            act()
-                            what = None
-                    server.sendall(data)
+                            then, what = act(), None
+                    try:
+                        server.sendall(data)
+                    except OSError:
+                        return False
                     continue
                 if what is not None:
                     # The whole answer: the statement is committed.
@@ -143,8 +146,7 @@ class Proxy:
                     if what == "lose":
                         return False
                     if what == "after":
-                        act()
-                        data = answer
+                        data, then = answer, act()
                     elif what == "rollback":
                         data = re.sub(rb"C\0\0\0.SELECT [0-9]+\0", b"C\0\0\0\x0dROLLBACK\0", answer,
                                       flags=re.S)
@@ -160,5 +162,8 @@ class Proxy:
                     what = None
                 try:
                     client.sendall(data)
-                except (BrokenPipeError, ConnectionResetError):
+                except OSError:
                     return False
+                if callable(then) and data.endswith(READY):
+                    then()
+                    then = None
