@@ -38,8 +38,8 @@ Cell::Cell(int number, const std::string& dsn, const SuperviseOptions& options,
       claims_(connection(dsn)),
       renewal_(connection(dsn)),
       candidates_(connection(dsn)),
-      supervisor_(supervisor_options(options, pulse), {claims_, renewal_, candidates_}, std::move(probes),
-                  listener(number)) {}
+      supervisor_(supervisor_options(options, pulse), {claims_, renewal_, candidates_},
+                  std::move(probes), listener(number)) {}
 
 ConnectionOptions Cell::connection(const std::string& dsn) const {
   ConnectionOptions options;

@@ -1,4 +1,4 @@
-// What a service manager is told: systemd's notification protocol (Type=notify), one datagram a word.
+// What a service manager is told, by systemd's protocol (Type=notify): one datagram a word.
 #pragma once
 
 #include <string>

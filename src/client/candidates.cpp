@@ -50,6 +50,8 @@ Observation PgCandidateSource::observe(int page_size, const std::vector<std::str
   if (result.rows() < 1) throw StoreError(StoreCode::malformed, "observe answered nothing at all");
   Observation seen;
   seen.writable = result.boolean(0, 0);
+  // A look is no write, so nothing else would tell that this server was demoted under us.
+  if (writable_ && !seen.writable) connection_.drop();
   for (int row = 0; row < result.rows(); ++row) {
     if (result.is_null(row, 1)) continue;
     ObservedTarget one;

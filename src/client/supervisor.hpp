@@ -29,8 +29,8 @@ struct SupervisorOptions {
   std::vector<std::string> kinds;
   // How long a probe in flight may go on after a drain was asked for.
   Milliseconds grace = std::chrono::seconds(15);
-  // Called from the pass's own thread whenever one of its steps has ended, well or badly: the claim,
-  // a target, the observation. Must not throw.
+  // Called from the pass's own thread whenever one of its steps has ended, well or badly: the
+  // claim, a target, the observation. Must not throw.
   std::function<void()> on_step = {};
 };
 
