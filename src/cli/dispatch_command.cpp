@@ -106,9 +106,7 @@ void print(const DispatchCommand& options, const DispatchReport& report, int cod
 
 // Asked until the database answers, at most as long as the permission may take; nothing was sent.
 std::optional<DispatchReport> refusal(const DispatchCommand& options, std::stop_token stop) {
-  ConnectionOptions to = connection(options);
-  to.primary_only = true;
-  Connection asked(std::move(to));
+  Connection asked(connection(options));
   const Clock::Time until = boot_clock().now() + options.limits.deadline;
   DispatchReport report;
   for (Backoff backoff;;) {

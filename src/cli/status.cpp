@@ -158,7 +158,7 @@ int status(const DatabaseOptions& options) {
   ConnectionOptions connection;
   connection.dsn = options.dsn;
   // Looking works on a standby too.
-  connection.writable = false;
+  connection.read_write = false;
   connection.application_name = "ql3 status";
   Connection reading(connection);
   PgCandidateSource source(std::move(connection));

@@ -51,7 +51,7 @@ Observation PgCandidateSource::observe(int page_size, const std::vector<std::str
   Observation seen;
   seen.writable = result.boolean(0, 0);
   // A look is no write, so nothing else would tell that this server was demoted under us.
-  if (writable_ && !seen.writable) connection_.drop();
+  if (read_write_ && !seen.writable) connection_.drop();
   for (int row = 0; row < result.rows(); ++row) {
     if (result.is_null(row, 1)) continue;
     ObservedTarget one;

@@ -64,10 +64,10 @@ class QL3_API CandidateSource {
 
 class QL3_API PgCandidateSource final : public CandidateSource {
  public:
-  // With options.writable every look at a server that takes no writes is the last one there: the
+  // With options.read_write every look at a server that takes no writes is the last one there: the
   // next goes where the hosts lead then.
   explicit PgCandidateSource(ConnectionOptions options)
-      : writable_(options.writable), connection_(std::move(options)) {}
+      : read_write_(options.read_write), connection_(std::move(options)) {}
 
   Observation observe(int page_size, const std::vector<std::string>& kinds,
                       Clock::Length limit) override;
@@ -75,7 +75,7 @@ class QL3_API PgCandidateSource final : public CandidateSource {
                                          const ClaimToken* token, Clock::Length limit) override;
 
  private:
-  const bool writable_;
+  const bool read_write_;
   Connection connection_;
 };
 

@@ -197,7 +197,7 @@ void Connection::connect(Clock::Length limit) {
   }
   set("dbname", options_.dsn.c_str());
   // After it, what is not the user's choice. Every text we send is UTF-8.
-  if (options_.writable) set("target_session_attrs", "read-write");
+  if (options_.read_write) set("target_session_attrs", "read-write");
   set("client_encoding", "UTF8");
   set(nullptr, nullptr);
 

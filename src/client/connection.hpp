@@ -43,7 +43,7 @@ struct ConnectionOptions {
   // A conninfo string or URI; libpq's environment and service files fill what it leaves out.
   std::string dsn;
   // Only a server that takes writes will do, whatever the dsn, the environment or a service say.
-  bool writable = true;
+  bool read_write = true;
   std::string application_name = "ql3";
   // A warning or notice of the server: SQLSTATE and message.
   std::function<void(std::string_view, std::string_view)> on_notice;
