@@ -148,8 +148,9 @@ class Stage:
         return rows[0][0] if rows else None
 
     def judged(self, job):
+        """Without the claims that ran out: nobody judged there."""
         return self.ask("SELECT owner, disposition, result FROM ql3.judgements WHERE id = %s "
-                        "ORDER BY judgement_id", job)
+                        "AND result <> 'expired' ORDER BY judgement_id", job)
 
     def file(self, name):
         return os.path.join(self.files, name)
