@@ -9,6 +9,9 @@ namespace {
 
 constinit source_plans cache[sources_max + 1]{};
 
+// What is stored in more bytes than this is longer than source_json_max as JSON, compressed or not.
+constexpr int stored_max = 65536;
+
 constexpr Oid id_types[] = {TEXTOID, VARCHAROID, UUIDOID, INT2OID, INT4OID, INT8OID};
 
 Oid column_type(Oid relation, const char* column) {
@@ -68,23 +71,40 @@ void free_plans(source_plans& slot) {
   }
 }
 
-int live_columns(Oid relation) {
-  Relation opened = relation_open(relation, AccessShareLock);
-  int count = 0;
-  for (int at = 0; at < opened->rd_att->natts; ++at)
-    if (!TupleDescAttr(opened->rd_att, at)->attisdropped) ++count;
+bool is_required(const char* name) noexcept {
+  for (const char* each : {"id", "run_id", "status", "created_at", "lost_at"})
+    if (strcmp(name, each) == 0) return true;
+  return false;
+}
+
+// The further columns of a row as JSON text, or NULL where they are too long to be handed out: told by their size as
+// stored, so that a huge value is not even fetched and one row cannot use up the time of all.
+const char* further_columns(Oid relation) {
+  Relation const opened = relation_open(relation, AccessShareLock);
+  StringInfoData stored;
+  initStringInfo(&stored);
+  bool any = false;
+  for (int at = 0; at < opened->rd_att->natts; ++at) {
+    Form_pg_attribute const column = TupleDescAttr(opened->rd_att, at);
+    if (column->attisdropped || is_required(NameStr(column->attname))) continue;
+    any = true;
+    if (column->attlen != -1) continue;
+    appendStringInfo(&stored, "%sCOALESCE(pg_catalog.pg_column_size(s.%s)::pg_catalog.int8, 0)",
+                     stored.len > 0 ? " + " : "", quote_identifier(NameStr(column->attname)));
+  }
   relation_close(opened, AccessShareLock);
-  return count;
+  if (!any) return "'{}'::pg_catalog.text";
+  const char* const all =
+      "(pg_catalog.to_jsonb(s.*) - '{id,run_id,status,created_at,lost_at}'::pg_catalog.text[])::pg_catalog.text";
+  if (stored.len == 0) return all;
+  return psprintf("CASE WHEN %s <= %d THEN %s END", stored.data, stored_max, all);
 }
 
 // Prepares the plans. One leaf: server structures only.
 void prepare(source_plans& slot, const source& which) {
   char relation[2 * NAMEDATALEN * 2 + 8];
   pg_snprintf(relation, sizeof relation, "%s", quote_qualified_identifier(which.schema.data(), which.name.data()));
-  const char* const further =
-      live_columns(slot.relation) > 5
-          ? "(pg_catalog.to_jsonb(s.*) - '{id,run_id,status,created_at,lost_at}'::pg_catalog.text[])::pg_catalog.text"
-          : "'{}'::pg_catalog.text";
+  const char* const further = further_columns(slot.relation);
   const char* const columns =
       "s.id::pg_catalog.text, s.run_id::pg_catalog.text, s.status::pg_catalog.text, s.created_at, s.lost_at";
   const char* const type = cast_name(slot.id_type);
