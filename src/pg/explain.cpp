@@ -1,6 +1,7 @@
 #include "explain.hpp"
 
 #include "../core/elapsed.hpp"
+#include "transition.hpp"
 
 namespace ql3::pg {
 
@@ -100,6 +101,8 @@ void say_detached(explanation& to, const target& of) {
   command << ", max_hold => ";
   if (known.is_null(0, 4)) command << "NULL";
   else command << "'" << known.number(0, 4) << " microseconds'";
+  // Whether it was attached so is not kept; without it the command fails where it was.
+  command << ", allow_slow => true";
   to.say("claim", sentence() << "not claimable: its source was detached; this attaches it as it was (as its owner)",
          command << ");");
 }
@@ -212,6 +215,10 @@ void say_facts(explanation& to, const target& of) {
   limits << "; one claim may be held for ";
   if (of.from->max_hold) limits << elapsed_text(*of.from->max_hold).view();
   else limits << "any time";
+  if (of.from->transition_name) {
+    limits << "; concluded by " << *of.from->transition_schema << "." << *of.from->transition_name;
+    if (is_transition_gone(*of.from)) limits << ", which does not exist any more";
+  }
   to.say("limits", limits);
 }
 

@@ -211,7 +211,7 @@ std::optional<halt_reason> halted(const live_lineage& live) {
   rows const by_hand = standing_halt.run(params());
   if (!by_hand.empty())
     return halt_reason{"dispatch is halted by an operator",
-                       "ql3.ql3_unhalt_dispatch(halt, reason) ends it; ql3.ql3_halt_dispatch answered the halt's id."};
+                       "ql3.ql3_unhalt_dispatch(halt, reason) ends it; the view ql3.dispatch_halted shows its id."};
   if (dispatch_after_promotion == after_promotion_allow) return std::nullopt;
   rows const gap = unconfirmed.run(live_params(live));
   if (gap.empty()) return std::nullopt;

@@ -3,6 +3,7 @@
 #include "ready.hpp"
 #include "source_index.hpp"
 #include "source_reader.hpp"
+#include "transition.hpp"
 
 namespace ql3::pg {
 
@@ -70,6 +71,12 @@ bool report_source(readiness& to, const source& each) {
            "CREATE INDEX on lost_at and id of the table behind it.");
     return true;
   }
+  if (each.transition_name && is_transition_gone(each)) {
+    to.bad(which, (detail << "its transition " << *each.transition_schema << "." << *each.transition_name
+                          << "(text,text,jsonb) does not exist, so that nothing can be concluded").view(),
+           "Create the function again, or detach and attach with another one.");
+    return true;
+  }
   return false;
 }
 
@@ -120,7 +127,8 @@ void check_sources(readiness& to) {
       ++seen;
       if (report_source(to, each)) all_good = false;
     }
-    if (all_good) to.good(source_check, (long_text() << seen << " kinds can be read").view());
+    if (all_good)
+      to.good(source_check, (long_text() << seen << (seen == 1 ? " kind" : " kinds") << " can be read").view());
   });
 }
 

@@ -75,6 +75,8 @@ void set_constraints_immediate() {
 
 }  // namespace
 
+bool is_transition_gone(const source& from) { return !OidIsValid(find_transition(from)); }
+
 void check_transition(Oid function, Oid relation_owner) {
   function_facts const facts = look_at(function);
   if (!facts.found) throw error(sqlstate::undefined_function, "the transition function does not exist");

@@ -13,6 +13,9 @@ namespace ql3::pg {
 bool run_transition(session& in, const source& from, std::string_view id, std::string_view verdict,
                     std::optional<Datum> evidence);
 
+// Is the transition that the source was attached with gone? REQUIRES: the source has one.
+bool is_transition_gone(const source& from);
+
 // What attach asks of a transition: (text, text, jsonb) -> boolean, owned by the relation's owner.
 void check_transition(Oid function, Oid relation_owner);
 
