@@ -109,6 +109,17 @@ int audit(const AuditOptions& options) {
   return seen.unsound > 0 || missed ? not_converged : done;
 }
 
+// Refused with the words that say what it must be, else made as the record has it.
+std::string make_digest(std::string& text) {
+  if (text.size() != 64 || text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+    return "a digest has 64 hexadecimal digits";
+  }
+  for (char& digit : text) {
+    if (digit >= 'A' && digit <= 'F') digit = static_cast<char>(digit - 'A' + 'a');
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_audit(CLI::App& program, Run& run) {
@@ -117,7 +128,9 @@ void add_audit(CLI::App& program, Run& run) {
       "audit", "print the acts of operators and check that nobody changed the record: 0 or 1");
   app.add_option("--since", options->since, "print the events after this number only");
   app.add_option("--holds", options->holds,
-                 "a digest kept elsewhere that some event must still have: nothing was cut off");
+                 "a digest kept elsewhere that some event must still have: nothing was cut off")
+      ->transform(CLI::Validator(make_digest, ""))
+      ->type_name("DIGEST");
   app.add_flag("--quiet", options->quiet, "check only");
   add_database_options(app, options->database);
   app.callback([options, &run] { run = [options] { return audit(*options); }; });

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "cli/exit_code.hpp"
+#include "cli/hint.hpp"
 #include "cli/ready.hpp"
 #include "client/pause.hpp"
 
@@ -25,6 +26,19 @@ Tell listener(int number) {
                                            : spdlog::level::warn;
     spdlog::log(as, "cell {}: {}", number, text);
   };
+}
+
+// Only the server's own text says which argument it refused or which piece it lacks.
+void warn(int number, const StoreError& error) {
+  spdlog::warn("cell {}: {}", number, error.what());
+  const ExitCode code = exit_code_of(error);
+  if (code != not_ready && code != usage) return;
+  if (!error.server().message.empty()) {
+    spdlog::warn("cell {}: server: {}", number, error.server().message);
+  }
+  if (const std::string hint = hint_for(error); !hint.empty()) {
+    spdlog::warn("cell {}: hint: {}", number, hint);
+  }
 }
 
 }  // namespace
@@ -90,7 +104,7 @@ int Cell::run(const Shutdown& shutdown, const CellEvents& events) {
   for (int pass = 1;; ++pass) {
     const PassReport report = supervisor_.run_pass(shutdown);
     events.passed(number_, pass, report);
-    if (report.error) spdlog::warn("cell {}: {}", number_, report.error->what());
+    if (report.error) warn(number_, *report.error);
     if (options_.once || (options_.until_converged && report.safe)) return ended(report);
     if (options_.until_converged && pass >= options_.max_passes) return ended(report);
     // After a full page there is more to do at once, unless the page was full of trouble.

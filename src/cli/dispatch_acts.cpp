@@ -1,11 +1,13 @@
 // The acts of an operator on dispatches: override, record, confirm-promotion, halt and unhalt.
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "client/dispatch.hpp"
 
 namespace ql3::cli {
 
@@ -36,6 +38,11 @@ int override_attempt(const DispatchAct& of) {
 }
 
 int record(const DispatchAct& of) {
+  // Here, because the server would repeat what it cannot read, and a secret may be in it.
+  const DispatchRequest request = {of.request, of.item, of.action, of.arguments, "operator"};
+  if (std::string fault = request_fault(request); !fault.empty()) {
+    throw std::invalid_argument(fault);
+  }
   if (!agreed(of.consent, fmt::format("record that {} of item {}, request {}, ended {}: the item "
                                       "is closed by it",
                                       of.action, of.item, of.request, of.outcome))) {
@@ -116,7 +123,10 @@ void add_dispatch_acts(CLI::App& program, Run& run) {
     const auto [app, of] = command("override", "say what became of an attempt", override_attempt);
     app.add_option("ATTEMPT", of.attempt, "its uuid, as ql3 explain shows it")->required();
     app.add_option("OUTCOME", of.outcome, "what it is")->required()->check(outcomes);
-    app.add_option("--state", of.state, "the state you saw; another one is stale")->required();
+    app.add_option("--state", of.state, "the state you saw; another one is stale")
+        ->required()
+        ->check(
+            CLI::IsMember({"claimed", "succeeded", "failed", "unknown", "not_sent", "released"}));
   }
   {
     const auto [app, of] =
@@ -139,7 +149,11 @@ void add_dispatch_acts(CLI::App& program, Run& run) {
         ->required()
         ->check(CLI::IsMember({"synchronous", "drained"}));
   }
-  command("halt-dispatch", "halt every new claim and permit until unhalt-dispatch", halt);
+  {
+    const auto [app, of] = command(
+        "halt-dispatch", "halt every new claim and permit until unhalt-dispatch; never asks", halt);
+    app.get_option("--yes")->description("never needed");
+  }
   {
     const auto [app, of] = command("unhalt-dispatch", "end one halt made by hand", unhalt);
     app.add_option("HALT", of.halt, "what halt-dispatch answered")->required();

@@ -27,6 +27,19 @@ using namespace ql3::cli;
 
 constexpr Milliseconds second = std::chrono::seconds(1);
 
+constexpr char supervise_exit_codes[] =
+    "Exit codes: 0 done, converged; 1 not converged; 2 usage; 3 not ready, or every kind it asks "
+    "for is paused; 4 database unreachable, or none that takes writes.";
+
+// Without an address the port would be open to everybody.
+std::string address_fault(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  const bool good = colon != std::string::npos && colon > 0 && colon + 1 < text.size() &&
+                    text.find(',') == std::string::npos &&
+                    text.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  return good ? std::string() : "an address and a port, like 127.0.0.1:9188";
+}
+
 void add_supervise(CLI::App& program, SuperviseOptions& options, Run& run) {
   CLI::App& app = *program.add_subcommand("supervise", "judge lost targets, pass by pass");
   app.add_option("--dsn", options.dsns,
@@ -72,7 +85,9 @@ void add_supervise(CLI::App& program, SuperviseOptions& options, Run& run) {
   app.add_flag("--json", options.json, "one JSON object for each pass");
   app.add_option("--metrics", options.metrics,
                  "serve /metrics for Prometheus on ADDRESS:PORT, like 127.0.0.1:9188")
+      ->check(address_fault)
       ->type_name("ADDRESS:PORT");
+  app.footer(supervise_exit_codes);
   app.callback([&] { run = [&options] { return supervise(options); }; });
 }
 
@@ -122,7 +137,8 @@ int run_program(int argc, char** argv) {
   CLI::App program(
       "ql3 judges targets that lost their owner, under claims that only one replica "
       "at a time can hold, and dispatches an action at most once.\nExit codes: 0 done, converged; "
-      "1 not converged; 2 usage; 3 not ready; 4 database unreachable; dispatch has more.",
+      "1 not converged, stale, not sound; 2 usage; 3 not ready; 4 database unreachable; dispatch "
+      "has more.",
       "ql3");
   program.require_subcommand(1);
   program.set_version_flag("--version", "ql3 " QL3_VERSION);

@@ -71,6 +71,8 @@ Kinds look(CandidateSource& source, bool& writable, bool& has_more) {
 // operator.
 struct Seen {
   bool sources = false;
+  // Nothing but the built-in kind is attached.
+  bool unattached = false;
   Kinds kinds;
   bool writable = false;
   bool has_more = false;
@@ -78,7 +80,7 @@ struct Seen {
 };
 
 void print_json(const Seen& seen) {
-  const auto& [sources, kinds, writable, has_more, views] = seen;
+  const auto& [sources, unattached, kinds, writable, has_more, views] = seen;
   nlohmann::ordered_json json = {
       {"writable", writable}, {"has_more", has_more}, {"kinds", nlohmann::ordered_json::array()}};
   for (const auto& [kind, status] : kinds) {
@@ -93,7 +95,9 @@ void print_json(const Seen& seen) {
     one["blind"] = status.blind ? nlohmann::ordered_json(*status.blind) : nullptr;
     json["kinds"].push_back(std::move(one));
   }
+  // Not the empty list of sources that list nothing.
   if (!sources) json["kinds"] = nullptr;
+  json["attached"] = sources || unattached ? nlohmann::ordered_json(sources) : nullptr;
   if (views) {
     for (const Section& section : *views) json[section.name] = section.rows;
   }
@@ -134,6 +138,8 @@ void print_text(const Seen& seen) {
                                            : "standby or read-only; what it shows may lag");
   if (seen.sources) {
     print_kinds(seen.kinds, seen.has_more);
+  } else if (seen.unattached) {
+    fmt::print("no source of your own is attached\n");
   } else {
     fmt::print("the sources are not shown: that takes the profile observer or runtime\n");
   }
@@ -168,7 +174,8 @@ int status(const DatabaseOptions& options) {
     seen.kinds = look(source, seen.writable, seen.has_more);
     seen.sources = true;
   } catch (const StoreError& error) {
-    if (error.code() != StoreCode::denied || !seen.views) throw;
+    seen.unattached = error.code() == StoreCode::not_possible;
+    if ((error.code() != StoreCode::denied && !seen.unattached) || !seen.views) throw;
     seen.writable = is_writable(reading);
   }
   (options.json ? print_json : print_text)(seen);

@@ -25,9 +25,9 @@ const Query queries[] = {
     {"backlog",
      "met by claims",
      "SELECT kind, state, targets || CASE WHEN more THEN '+' ELSE '' END,"
-     " pg_catalog.date_trunc('second', oldest_age)::text, most_failures FROM ql3.backlog"
-     " ORDER BY kind, state LIMIT 12",
-     {"kind", "state", "targets", "oldest_age", "most_failures"}},
+     " pg_catalog.date_trunc('second', oldest_age)::text, most_failures, paused"
+     " FROM ql3.backlog ORDER BY kind, state LIMIT 12",
+     {"kind", "state", "targets", "oldest_age", "most_failures", "paused"}},
     {"claims",
      "claims by owner",
      "SELECT owner, pg_catalog.count(*),"
@@ -69,9 +69,10 @@ const Query queries[] = {
      {"holder", "name", "role", "age", "transactions"}},
 };
 
-// Counts are numbers; everything else is text, also an id of digits.
+// Counts are numbers, paused is a boolean; everything else is text, also an id of digits.
 nlohmann::ordered_json value_of(const Result& rows, int row, int column, const std::string& name) {
   if (rows.is_null(row, column)) return nullptr;
+  if (name == "paused") return rows.boolean(row, column);
   const std::string text(rows.text(row, column));
   const bool count = name == "targets" || name == "most_failures" || name == "failures" ||
                      name == "attempts" || name == "transactions";
@@ -79,8 +80,9 @@ nlohmann::ordered_json value_of(const Result& rows, int row, int column, const s
   return text;
 }
 
-std::string shown(const nlohmann::ordered_json& value) {
+std::string shown(const nlohmann::ordered_json& value, const std::string& column) {
   if (value.is_null()) return "-";
+  if (value.is_boolean()) return value.get<bool>() ? column : "-";
   std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
@@ -123,7 +125,9 @@ void print_sections(const std::vector<Section>& sections) {
     lines[0][0] = section.title;
     for (const auto& row : section.rows) {
       std::vector<std::string>& line = lines.emplace_back();
-      for (const std::string& column : section.columns) line.push_back(shown(row[column]));
+      for (const std::string& column : section.columns) {
+        line.push_back(shown(row[column], column));
+      }
       line[0].insert(0, "  ");
     }
     std::vector<std::size_t> widths(section.columns.size(), 0);

@@ -25,6 +25,7 @@ nlohmann::ordered_json cell(const Result& result, int row, int column) {
 int verify(const DatabaseOptions& options) {
   ConnectionOptions wanted;
   wanted.dsn = options.dsn;
+  wanted.read_write = false;  // a standby can be asked too
   wanted.application_name = "ql3 verify";
   wanted.on_notice = [](std::string_view state, std::string_view message) {
     spdlog::warn("server: {} (SQLSTATE {})", message, state);
