@@ -52,6 +52,7 @@ BEGIN
   IF $3 ->> 'answer' = 'false' THEN RETURN false; END IF;
   IF $3 ->> 'answer' = 'raise' THEN RAISE EXCEPTION 'not today' USING ERRCODE = 'P0099'; END IF;
   IF $3 ->> 'answer' = 'keep' THEN RETURN true; END IF;
+  IF $3 ->> 'answer' = 'renew' THEN PERFORM ql3.ql3_renew('conclude', $1, 'A', t_conclude.tok(20), 1, '60 s'); END IF;
   UPDATE t_conclude.jobs AS j SET status = $2 WHERE j.id = $1 AND j.status = 'running';
   RETURN FOUND;
 END $$;
@@ -193,6 +194,11 @@ SELECT code(q), q FROM (VALUES
   ($q$SELECT ql3_require_fence('conclude', 'm', 'A', NULL, 1)$q$),
   ($q$SELECT ql3_require_fence('conclude', 'm', 'A', tok(9), NULL)$q$)
 ) AS v (q);
+-- A transition that renews the claim it is called under: the claim ends as renewed.
+SELECT list('renewing');
+SELECT count(*) FROM ql3_claim('A', 128, '30 s', tok(20), '{conclude}') WHERE id = 'renewing';
+SELECT ql3_conclude('conclude', 'renewing', 'A', tok(20), 1, 'lost', '{"answer": "renew"}');
+SELECT id, state, leased FROM control WHERE id = 'renewing';
 SELECT FROM ql3_detach_source('conclude');
 SET client_min_messages = warning;
 DROP SCHEMA t_conclude CASCADE;

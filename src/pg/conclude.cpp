@@ -68,13 +68,14 @@ Datum conclude(FunctionCallInfo fcinfo) {
     if (from->paused) refuse_paused(*from);
     bool const applied = name.kind == dispatch_kind ? judge_dispatch(name.id, verdict, evidence.text)
                                                     : run_transition(in, *from, name.id, verdict, evidence.whole);
-    // The row is ours since the lock; only the transition itself, calling ql3, could have ended the claim.
+    // The row is ours since the lock; only the transition itself, calling ql3, could have ended the claim, or renewed
+    // it: what is concluded is the row as it is now.
     std::optional<locked_control> const still = lock_waiting(name.kind, name.id);
     if (!still || still->control.st != state::claimed || still->control.version != name.version ||
         !same_digest(still->token_digest, name.token_digest))
       throw error(sqlstate::not_in_prerequisite_state, "the transition ended the claim that it was called under",
                   "A transition changes the user's row only; the claim is settled by ql3_conclude.");
-    conclude_claim({&*found.row, &*from, standing_of(*found.row, &*from), found.clock},
+    conclude_claim({&*still, &*from, standing_of(*still, &*from), found.clock},
                    {verdict, evidence.kept, applied}, request);
     return applied ? "concluded" : "stale";
   });

@@ -178,6 +178,8 @@ std::optional<std::string_view> word_of(const fact& value) {
 
 void lock_item(const item_name& name) {
   intend_to_write("dispatches", "dispatch_tombstones", "dispatch_lineage");
+  // Against ql3_forget: what it takes away is the past of every item of the request.
+  wait_shared_lock(lock_space::request, request_key(name.request_uid));
   wait_transaction_lock(lock_space::item, lock_key(name.request_uid, name.item));
 }
 

@@ -17,12 +17,6 @@ namespace {
 
 // Everything here runs inside a leaf: server structures only.
 
-Oid member(const char* name) {
-  Oid const found = get_relname_relid(name, get_namespace_oid("ql3", false));
-  if (!OidIsValid(found)) elog(ERROR, "the tables of ql3 are incomplete: \"%s\" is missing", name);
-  return found;
-}
-
 void check_columns(Relation table, const own_table::description& what) {
   for (int at = 0; at < what.column_count; ++at)
     if (at >= table->rd_att->natts || TupleDescAttr(table->rd_att, at)->attisdropped ||
@@ -106,11 +100,17 @@ HeapTuple found_row(Relation table, Relation key, Snapshot snapshot, TupleTableS
 
 }  // namespace
 
+Oid member_of_ours(const char* name) {
+  Oid const found = get_relname_relid(name, get_namespace_oid("ql3", false));
+  if (!OidIsValid(found)) elog(ERROR, "the tables of ql3 are incomplete: \"%s\" is missing", name);
+  return found;
+}
+
 void own_table::open(const description& what) {
   what_ = &what;
   table_ = call([&] {
-    Relation const table = table_open(member(what.name), RowExclusiveLock);
-    key_ = index_open(member(what.key_index), RowExclusiveLock);
+    Relation const table = table_open(member_of_ours(what.name), RowExclusiveLock);
+    key_ = index_open(member_of_ours(what.key_index), RowExclusiveLock);
     check_columns(table, what);
     read_slot_ = table_slot_create(table, nullptr);
     return table;

@@ -91,6 +91,9 @@ class own_table {
   bool plain_;
 };
 
+// A table or index of ours by its name; an internal error when it is gone. REQUIRES: inside a leaf.
+Oid member_of_ours(const char* name);
+
 // The number of the next row of a table with an identity column. REQUIRES: open.
 std::int64_t next_identity(Relation table, AttrNumber column);
 

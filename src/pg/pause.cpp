@@ -20,20 +20,20 @@ constinit statement unset_paused{
     " WHERE kind = $1 AND paused_at IS NOT NULL",
     TEXTOID};
 
-// One row, one event. What is so already is left as it is, without an event.
-void pause_one(std::string_view kind, std::string_view reason) {
-  if (set_paused.write(params().text(kind).time(clock_now()).text(acting_user()).text(reason)) != 0)
-    audit({"pause", kind, {}, reason, {}, {}});
+// Each changes one row and answers whether it was otherwise before.
+bool pause_one(std::string_view kind, std::string_view reason) {
+  return set_paused.write(params().text(kind).time(clock_now()).text(acting_user()).text(reason)) != 0;
 }
 
-void resume_one(std::string_view kind, std::string_view reason) {
-  if (unset_paused.write(params().text(kind)) != 0) audit({"resume", kind, {}, reason, {}, {}});
-}
+bool resume_one(std::string_view kind, std::string_view) { return unset_paused.write(params().text(kind)) != 0; }
 
-using change = void (*)(std::string_view, std::string_view);
+using change = bool (*)(std::string_view, std::string_view);
 
-void change_pause(FunctionCallInfo fcinfo, const char* name, statement& all, change one) {
-  require_writable(name);
+// One event for each row that changed, after all of them: the lock order.
+void change_pause(FunctionCallInfo fcinfo, std::string_view act, statement& all, change one) {
+  message_text<16> name;
+  name << "ql3_" << act;
+  require_writable(name.c_str());
   arguments const given(fcinfo);
   std::optional<std::string_view> kind;
   if (!given.is_null(0)) kind = given.kind(0);
@@ -41,21 +41,24 @@ void change_pause(FunctionCallInfo fcinfo, const char* name, statement& all, cha
   in_session([&] {
     if (kind) {
       require_known_kind(*kind);
-      one(*kind, reason);
+      if (one(*kind, reason)) audit({act, *kind, {}, reason, {}, {}});
       return;
     }
     rows const kinds = all.run(params());
-    for (int at = 0; at < kinds.size(); ++at) one(kinds.text(at, 1), reason);
+    auto* const changed = call([&] { return static_cast<bool*>(palloc0(kinds.size() + 1)); });
+    for (int at = 0; at < kinds.size(); ++at) changed[at] = one(kinds.text(at, 1), reason);
+    for (int at = 0; at < kinds.size(); ++at)
+      if (changed[at]) audit({act, kinds.text(at, 1), {}, reason, {}, {}});
   });
 }
 
 Datum pause(FunctionCallInfo fcinfo) {
-  change_pause(fcinfo, "ql3_pause", attached_kinds, pause_one);
+  change_pause(fcinfo, "pause", attached_kinds, pause_one);
   return Datum(0);
 }
 
 Datum resume(FunctionCallInfo fcinfo) {
-  change_pause(fcinfo, "ql3_resume", paused_kinds, resume_one);
+  change_pause(fcinfo, "resume", paused_kinds, resume_one);
   return Datum(0);
 }
 

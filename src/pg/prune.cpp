@@ -71,6 +71,8 @@ Datum forget(FunctionCallInfo fcinfo) {
   return Int64GetDatum(in_session([&] {
     bound_idle();
     intend_to_write("dispatch_tombstones");
+    // An attempt that another transaction is just writing counts: it is waited for, and looked at afterwards.
+    wait_transaction_lock(lock_space::request, request_key(request_uid));
     if (has_attempts(request_uid))
       throw error(sqlstate::object_in_use,
                   (message_text<256>() << "request " << quoted{request_uid} << " has attempts that are not pruned")

@@ -1,6 +1,6 @@
 // Heavyweight locks in tag spaces of our own (the advisory lock tag with a fourth field nobody else uses).
 //
-// Lock order: control row, item, halt, attempt row, audit chain. Target and token locks are only ever tried, so nobody
+// Lock order: control row, request, item, halt, attempt row, audit chain. Target and token locks are only ever tried, so nobody
 // waits for them: a target lock is held for one look-up and one insert, a token lock to the end of the claiming
 // transaction.
 #pragma once
@@ -16,9 +16,12 @@ enum class lock_space : std::uint16_t {
   item = 0x716f,
   halt = 0x7170,
   prune = 0x7171,
+  request = 0x7172,
 };
 
 std::uint64_t lock_key(std::string_view a, std::string_view b) noexcept;
+
+inline std::uint64_t request_key(std::string_view request_uid) noexcept { return lock_key("request", request_uid); }
 
 // Held to the end of the transaction. False: somebody else has it.
 bool try_transaction_lock(lock_space space, std::uint64_t key);
