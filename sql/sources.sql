@@ -199,6 +199,22 @@ UPDATE orders SET q = 'SELECT 1 / 0';
 SELECT ql3_settle('bad', 'x', 'A', tok(1002), (SELECT version FROM ql3.run_recovery_controls WHERE kind = 'bad'), 'retry', '5 min', 'n');
 SELECT ql3_settle('bad', 'x', 'A', tok(1002), (SELECT version FROM ql3.run_recovery_controls WHERE kind = 'bad'), 'retry', '5 min', 'n');
 SELECT FROM ql3_detach_source('bad');
+
+-- A further column that cannot be JSON hides nobody: the targets come without further columns.
+CREATE TABLE odd (id text PRIMARY KEY, run_id text, status text, created_at timestamptz, lost_at timestamptz, payload json);
+CREATE INDEX ON odd (lost_at, id);
+INSERT INTO odd SELECT n, 'r', 's', '2026-01-01', timestamptz '2026-01-01' + n * interval '1 s',
+                       CASE n WHEN 2 THEN '{"a": "\u0000"}' ELSE '{"a": 1}' END::json FROM generate_series(1, 3) AS n;
+SELECT FROM ql3_attach_source('odd', 'odd');
+SELECT id, state, source FROM ql3_observe(16, '{odd}');
+SET client_min_messages = error;
+SELECT id, source FROM ql3_claim('A', 16, '5 min', tok(1003), '{odd}');
+RESET client_min_messages;
+SELECT id, result FROM ql3_give_back('A', tok(1003), '{odd,odd,odd}', '{1,2,3}',
+  ARRAY(SELECT version FROM ql3.run_recovery_controls WHERE kind = 'odd' ORDER BY id));
+DELETE FROM odd WHERE id = '2';
+SELECT id, source FROM ql3_claim('A', 16, '5 min', tok(1004), '{odd}');
+SELECT FROM ql3_detach_source('odd');
 SELECT FROM ql3_detach_source('sources');
 DROP OWNED BY regress_ql3_other;
 DROP ROLE regress_ql3_other;

@@ -27,7 +27,7 @@ void add_row(result_set& result, std::string_view kind, const facts& now, instan
 
 void warn_long(std::string_view kind, std::string_view id) {
   warn("22001", (message_text<512>() << "the further columns of " << kind << " " << quoted{id} << " exceed "
-                                     << source_json_max << " bytes and are left out").view());
+                                     << source_json_max << " bytes, or one of its page is no JSON: left out").view());
 }
 
 [[noreturn]] void refuse_other(const char* argument) {

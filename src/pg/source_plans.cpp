@@ -78,8 +78,9 @@ bool is_required(const char* name) noexcept {
 }
 
 // The further columns of a row as JSON text, or NULL where they are too long to be handed out: told by their size as
-// stored, so that a huge value is not even fetched and one row cannot use up the time of all.
-const char* further_columns(Oid relation) {
+// stored, so that a huge value is not even fetched and one row cannot use up the time of all. NULL also where the
+// parameter `wanted` is false.
+const char* further_columns(Oid relation, const char* wanted) {
   Relation const opened = relation_open(relation, AccessShareLock);
   StringInfoData stored;
   initStringInfo(&stored);
@@ -96,22 +97,23 @@ const char* further_columns(Oid relation) {
   if (!any) return "'{}'::pg_catalog.text";
   const char* const all =
       "(pg_catalog.to_jsonb(s.*) - '{id,run_id,status,created_at,lost_at}'::pg_catalog.text[])::pg_catalog.text";
-  if (stored.len == 0) return all;
-  return psprintf("CASE WHEN %s <= %d THEN %s END", stored.data, stored_max, all);
+  if (stored.len == 0) return psprintf("CASE WHEN %s THEN %s END", wanted, all);
+  return psprintf("CASE WHEN %s AND %s <= %d THEN %s END", wanted, stored.data, stored_max, all);
 }
 
 // Prepares the plans. One leaf: server structures only.
 void prepare(source_plans& slot, const source& which) {
   char relation[2 * NAMEDATALEN * 2 + 8];
   pg_snprintf(relation, sizeof relation, "%s", quote_qualified_identifier(which.schema.data(), which.name.data()));
-  const char* const further = further_columns(slot.relation);
+  const char* const further = further_columns(slot.relation, "true");
   const char* const columns =
       "s.id::pg_catalog.text, s.run_id::pg_catalog.text, s.status::pg_catalog.text, s.created_at, s.lost_at";
   const char* const type = cast_name(slot.id_type);
   const char* const nothing = "NULL::pg_catalog.text";
   Oid first_types[] = {INT8OID};
   Oid next_types[] = {TIMESTAMPTZOID, TEXTOID, INT8OID};
-  Oid key_types[] = {TEXTOID, TIMESTAMPTZOID};
+  Oid key_types[] = {TEXTOID, TIMESTAMPTZOID, BOOLOID};
+  const char* const asked_further = further_columns(slot.relation, "$3");
   for (bool whole : {false, true}) {
     SPIPlanPtr const first = prepare_kept(
         psprintf("SELECT %s, %s FROM %s AS s ORDER BY s.lost_at, s.id LIMIT $1", columns, whole ? further : nothing,
@@ -125,19 +127,20 @@ void prepare(source_plans& slot, const source& which) {
   }
   if (!slot.id_indexed)
     slot.by_id = prepare_kept(
-        psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)", columns, further, relation, type), 1,
+        psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)", columns, asked_further, relation, type), 3,
         key_types);
   slot.by_key = prepare_kept(
-      psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)%s", columns, further, relation, type,
-               slot.id_indexed ? "" : " AND s.lost_at = $2"), 2, key_types);
+      psprintf("SELECT %s, %s FROM %s AS s WHERE s.id = CAST($1 AS %s)%s", columns, asked_further, relation, type,
+               slot.id_indexed ? "" : " AND s.lost_at = $2"), 3, key_types);
   // LIMIT keeps the planner from merging the inner query into a join: it is run once per key, with equality, as by_key.
-  Oid keys_types[] = {TEXTARRAYOID, timestamptz_array};
+  Oid keys_types[] = {TEXTARRAYOID, timestamptz_array, BOOLOID};
   slot.by_keys = prepare_kept(
       psprintf("SELECT f.*, k.n"
                "  FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) WITH ORDINALITY AS k (id, lost_at, n)"
                " CROSS JOIN LATERAL (SELECT %s, %s FROM %s AS s WHERE s.id = CAST(k.id AS %s)%s LIMIT %d) AS f",
-               columns, further, relation, type, slot.id_indexed ? "" : " AND s.lost_at = k.lost_at", equal_ids_max),
-      2, keys_types);
+               columns, asked_further, relation, type, slot.id_indexed ? "" : " AND s.lost_at = k.lost_at",
+               equal_ids_max),
+      3, keys_types);
 }
 
 bool is_digits(std::string_view text, std::string_view limit, std::string_view negative_limit) noexcept {

@@ -16,10 +16,10 @@ struct source_plans {
   SPIPlanPtr next;         // ($1 lost_at, $2 id, $3 limit): after a place
   SPIPlanPtr first_whole;  // as first and next, with the further columns
   SPIPlanPtr next_whole;
-  SPIPlanPtr by_key;       // ($1 id, $2 lost_at): one target
-  SPIPlanPtr by_keys;      // ($1 ids, $2 lost_ats): a page of targets at once
+  SPIPlanPtr by_key;       // ($1 id, $2 lost_at, $3 with further columns): one target
+  SPIPlanPtr by_keys;      // ($1 ids, $2 lost_ats, $3 as above): a page of targets at once
   bool one_by_one;         // the source does not support by_keys
-  SPIPlanPtr by_id;        // ($1 id): as by_key, where the id has no index and lost_at is not known
+  SPIPlanPtr by_id;        // ($1 id, $2 unused, $3): as by_key, where the id has no index and lost_at is not known
 };
 
 // Columns of every plan's result.

@@ -118,7 +118,21 @@ bool source_reader::as_owner(Body&& body) {
   return !is_blind();
 }
 
+bool source_reader::go_on_bare() {
+  if (!is_blind() || bare_) return false;
+  std::string_view const state = why().sqlstate;
+  if (state.substr(0, 2) != "22" && state != "54001") return false;
+  bare_ = true;
+  why_.reset();
+  return true;
+}
+
 listed_rows source_reader::page(const place& after, int limit, bool whole) {
+  listed_rows const listed = read_page(after, limit, whole && !bare_);
+  return whole && go_on_bare() ? read_page(after, limit, false) : listed;
+}
+
+listed_rows source_reader::read_page(const place& after, int limit, bool whole) {
   listed_rows listed;
   limit = limit > page_rows_max ? page_rows_max : limit;
   bool const readable = as_owner([&](source_plans& plans) {
@@ -136,8 +150,10 @@ listed_rows source_reader::page(const place& after, int limit, bool whole) {
 }
 
 void source_reader::look_up(wanted_row* wanted, int count, sight seen) {
-  for (int at = 0; at < count; ++at) wanted[at].listed = false;
-  if (count == 1 || !look_up_at_once(wanted, count, seen)) look_up_one_by_one(wanted, count, seen);
+  do {
+    for (int at = 0; at < count; ++at) wanted[at].listed = false;
+    if (count == 1 || !look_up_at_once(wanted, count, seen)) look_up_one_by_one(wanted, count, seen);
+  } while (go_on_bare());
   if (!is_blind()) return;
   for (int at = 0; at < count; ++at) wanted[at].listed = false;
 }
@@ -167,7 +183,8 @@ bool source_reader::look_up_at_once(wanted_row* wanted, int count, sight seen) {
     }
     if (!supported || ids.empty()) return;
     asked = &plans;
-    rows const found = run_plan(plans.by_keys, params().add(text_array(ids)).add(time_array(times)), 0, seen);
+    rows const found =
+        run_plan(plans.by_keys, params().add(text_array(ids)).add(time_array(times)).boolean(!bare_), 0, seen);
     for (int row = 0; row < found.size(); ++row)
       take_row(*targets[static_cast<std::size_t>(found.number(row, col_ordinal)) - 1], found, row);
   });
@@ -188,9 +205,8 @@ void source_reader::look_up_one_by_one(wanted_row* wanted, int count, sight seen
       wanted_row& one = wanted[at];
       if (!fits_type(plans.id_type, one.id)) continue;
       bool const by_id = !plans.id_indexed && !one.lost_at;
-      rows const found = by_id ? run_plan(plans.by_id, params().text(one.id), equal_ids_max, seen)
-                               : run_plan(plans.by_key, params().text(one.id).time(one.lost_at.value_or(0)),
-                                          equal_ids_max, seen);
+      params const key = params().text(one.id).time(one.lost_at.value_or(0)).boolean(!bare_);
+      rows const found = run_plan(by_id ? plans.by_id : plans.by_key, key, equal_ids_max, seen);
       for (int row = 0; row < found.size(); ++row) take_row(one, found, row);
     }
   });

@@ -55,6 +55,10 @@ class source_reader {
   // False when the source is blind (now, or already).
   template <class Body>
   bool as_owner(Body&& body);
+  listed_rows read_page(const place& after, int limit, bool whole);
+  // A further column that cannot be JSON (a NUL in a json value, say) must not hide the targets of its source: true
+  // when the read is to be repeated without further columns, which all of this reader's rows then come without.
+  bool go_on_bare();
   // The two ways to ask. `at_once` answers false where the source supports only the other.
   bool look_up_at_once(wanted_row* wanted, int count, sight seen);
   void look_up_one_by_one(wanted_row* wanted, int count, sight seen);
@@ -62,6 +66,7 @@ class source_reader {
 
   source from_;
   std::optional<blindness> why_;
+  bool bare_ = false;
 };
 
 }  // namespace ql3::pg

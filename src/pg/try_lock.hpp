@@ -1,8 +1,8 @@
 // Heavyweight locks in tag spaces of our own (the advisory lock tag with a fourth field nobody else uses).
 //
-// Lock order: control row, request, item, halt, attempt row, audit chain. Target and token locks are only ever tried, so nobody
-// waits for them: a target lock is held for one look-up and one insert, a token lock to the end of the claiming
-// transaction.
+// Lock order: control row, request, item, halt, attempt row, audit chain. Target and token locks are only ever tried,
+// so nobody waits for them: a target lock is held for one look-up and one insert, a token lock to the end of the
+// claiming transaction.
 #pragma once
 
 #include "boundary.hpp"
