@@ -68,7 +68,8 @@ SELECT count(*) FROM ql3.run_recovery_controls AS c, ql3.ql3_give_back(c.owner, 
 SELECT handed, blind FROM look();
 SELECT give_all_back();
 
--- One row that cannot be a target makes the source blind: a gap nobody sees would be worse.
+-- A row that cannot be a target is passed over, aloud, and hides no other. An id listed twice makes the source blind:
+-- which of the two rows is the target, nobody knows.
 CREATE FUNCTION with_row(id text, run_id text, status text, created_at timestamptz, lost_at timestamptz)
 RETURNS TABLE (handed text, blind boolean) LANGUAGE plpgsql AS $$
 BEGIN
@@ -89,6 +90,23 @@ BEGIN; SELECT * FROM with_row('x', 'other', 's', '2026-01-01', '2026-01-02'); RO
 -- (and the longest that is one)
 BEGIN; SELECT length(handed), blind FROM with_row(repeat('i', 255), repeat('r', 255), 's', '2026-01-01', '2026-01-01'); ROLLBACK;
 \set ON_ERROR_ROLLBACK off
+-- More such rows than a page holds, older than everything else, behind which the walk goes on; and a target whose row
+-- broke after it was claimed.
+INSERT INTO bad SELECT CASE WHEN n % 2 = 0 THEN repeat('i', 256) || n END, 'r', 's', '2026-01-01',
+  '2025-01-01'::timestamptz + n * '1 s'::interval FROM generate_series(1, 700) AS n;
+\set VERBOSITY terse
+SET client_min_messages = warning;
+SELECT * FROM look();
+SET client_min_messages = error;
+\set VERBOSITY sqlstate
+SELECT give_all_back();
+UPDATE bad SET run_id = NULL WHERE id = 'x';
+SELECT * FROM look();
+SELECT * FROM ql3_explain('bad', 'x') LIMIT 1;
+SELECT level, ok, detail, remedy FROM ql3_ready() WHERE check_name = 'source' AND detail LIKE '%kind bad:%';
+SELECT give_all_back();
+DELETE FROM bad WHERE id IS DISTINCT FROM 'x';
+UPDATE bad SET run_id = 'r';
 
 -- A source that raises, now at read and now at a later row.
 CREATE FUNCTION fails(id text) RETURNS text LANGUAGE plpgsql AS $$

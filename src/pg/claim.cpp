@@ -132,8 +132,10 @@ Datum claim(FunctionCallInfo fcinfo) {
     seed_discovery(open);
     claim_page page(request, open);
     page.fill();
-    for (const source_reader& each : page.readers())
+    for (const source_reader& each : page.readers()) {
       if (each.is_blind()) warn_blind(each.from(), each.why());
+      each.warn_of_flaw();
+    }
     if (page.targets().empty()) return;
     hand_out(result, page, request, with);
     remember_page(request, kinds, page);

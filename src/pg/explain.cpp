@@ -34,6 +34,7 @@ struct target {
   std::optional<locked_control> control;
   std::optional<source> from;
   std::optional<blindness> blind;
+  const char* flaw;
   std::optional<facts> listed;
 
   std::int64_t version() const noexcept { return control ? control->control.version : 0; }
@@ -42,13 +43,14 @@ struct target {
 };
 
 target look_at(std::string_view kind, std::string_view id) {
-  target seen{kind, id, read_control(kind, id), source_of(kind), {}, {}};
+  target seen{kind, id, read_control(kind, id), source_of(kind), {}, nullptr, {}};
   if (!seen.from) return seen;
   source_reader reader(*seen.from);
   wanted_row wanted{id, {}, false, {}};
   reader.look_up(&wanted, 1);
   if (reader.is_blind()) seen.blind = reader.why();
   else if (wanted.listed) seen.listed = wanted.now;
+  seen.flaw = reader.flaw();
   return seen;
 }
 
@@ -108,6 +110,9 @@ void say_detached(explanation& to, const target& of) {
 }
 
 void say_unlisted(explanation& to, const target& of) {
+  if (of.flaw != nullptr)
+    return to.say("claim", sentence() << "not claimable: the row its source has for it cannot be a target: " << of.flaw
+                                      << "; mend the row, the next claim reads it again");
   if (!of.control)
     return to.say("claim", sentence() << "nothing to claim: its source does not list it, and no claim ever met it");
   sentence text;

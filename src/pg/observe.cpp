@@ -43,9 +43,13 @@ listing list_oldest(per_source<source_reader>& readers, int page_size) {
   return found;
 }
 
+// Says what of a source could not be read: nothing of it, or a row that cannot be a target. Without it, an empty answer
+// would say that nothing is left to recover.
 void add_blind(result_set& result, const source_reader& reader) {
+  if (!reader.is_blind() && reader.flaw() == nullptr) return;
   char detail[300];
-  pg_snprintf(detail, sizeof detail, "%s: %s", reader.why().sqlstate, reader.why().message);
+  if (reader.is_blind()) pg_snprintf(detail, sizeof detail, "%s: %s", reader.why().sqlstate, reader.why().message);
+  else pg_snprintf(detail, sizeof detail, "22000: a row cannot be a target: %s", reader.flaw());
   result_row()
       .text(reader.from().kind).null().null().null().null().null().time(statement_time()).text("blind").null().null()
       .null().null().null().null().boolean(false).boolean(false).text(detail).into(result);
@@ -96,8 +100,7 @@ Datum observe(FunctionCallInfo fcinfo) {
     per_source<source_reader> readers;
     for (const source& each : sources_of(read_kinds(given, 1))) readers.push_back(source_reader(each));
     listing const listed = list_oldest(readers, page_size);
-    for (const source_reader& each : readers)
-      if (each.is_blind()) add_blind(result, each);
+    for (const source_reader& each : readers) add_blind(result, each);
     for (const listed_target& each : listed.targets)
       add_target(result, readers[each.reader].from(), each.now, listed.has_more);
   });
@@ -126,6 +129,7 @@ Datum observe_one(FunctionCallInfo fcinfo) {
       reader.look_up(&wanted, 1);
       if (reader.is_blind()) warn_blind(*from, reader.why());
       else listed = wanted.listed;
+      reader.warn_of_flaw();
     }
     if (!known && !listed.value_or(false)) return;
     bool const held = known && with && known->control.st == state::claimed &&

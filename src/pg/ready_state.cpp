@@ -58,10 +58,15 @@ bool report_source(readiness& to, const source& each) {
   long_text detail;
   detail << "kind " << each.kind << ": ";
   source_reader reader(each);
-  (void)reader.page(place{}, 1, false);
+  (void)reader.page(place{}, page_rows_max, false);
   if (reader.is_blind()) {
     detail << "blind: " << reader.why().message << " (SQLSTATE " << std::string_view(reader.why().sqlstate) << ")";
     to.bad(which, detail.view(), "Mend the relation, or attach another one. The other kinds are not affected.");
+    return true;
+  }
+  if (reader.flaw() != nullptr) {
+    to.bad(which, (detail << "a row cannot be a target and is passed over: " << reader.flaw()).view(),
+           "Mend such rows, or have the relation leave them out.");
     return true;
   }
   resolved_source now{};

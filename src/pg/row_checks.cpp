@@ -7,6 +7,7 @@ extern "C" {
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/inval.h"
+#include "utils/syscache.h"
 }
 
 namespace ql3::pg {
@@ -37,6 +38,9 @@ void on_relation_change(Datum, Oid relation) {
   for (prepared_table& each : prepared)
     if (!OidIsValid(relation) || each.table == relation) each.stale = true;
 }
+
+// A function that a CHECK calls may have been inlined into the prepared expression.
+void on_function_change(Datum, int, uint32) { on_relation_change(Datum(0), InvalidOid); }
 
 // Everything below runs inside a leaf: server structures only.
 
@@ -116,6 +120,9 @@ void check_row(Relation table, TupleTableSlot* slot, const bool* replaced) {
   ResetPerTupleExprContext(checks.estate);
 }
 
-void watch_own_tables() { CacheRegisterRelcacheCallback(on_relation_change, Datum(0)); }
+void watch_own_tables() {
+  CacheRegisterRelcacheCallback(on_relation_change, Datum(0));
+  CacheRegisterSyscacheCallback(PROCOID, on_function_change, Datum(0));
+}
 
 }  // namespace ql3::pg

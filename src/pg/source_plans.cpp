@@ -110,19 +110,23 @@ void prepare(source_plans& slot, const source& which) {
       "s.id::pg_catalog.text, s.run_id::pg_catalog.text, s.status::pg_catalog.text, s.created_at, s.lost_at";
   const char* const type = cast_name(slot.id_type);
   const char* const nothing = "NULL::pg_catalog.text";
-  Oid first_types[] = {INT8OID};
-  Oid next_types[] = {TIMESTAMPTZOID, TEXTOID, INT8OID};
+  Oid first_types[] = {INT8OID, BOOLOID};
+  Oid next_types[] = {TIMESTAMPTZOID, TEXTOID, INT8OID, BOOLOID};
   Oid key_types[] = {TEXTOID, TIMESTAMPTZOID, BOOLOID};
   const char* const asked_further = further_columns(slot.relation, "$3");
+  const char* const sound = psprintf(
+      "s.id IS NOT NULL AND s.run_id IS NOT NULL AND s.lost_at IS NOT NULL"
+      " AND pg_catalog.octet_length(s.id::pg_catalog.text) BETWEEN 1 AND %d"
+      " AND pg_catalog.octet_length(s.run_id::pg_catalog.text) BETWEEN 1 AND %d", int(id_max), int(id_max));
   for (bool whole : {false, true}) {
     SPIPlanPtr const first = prepare_kept(
-        psprintf("SELECT %s, %s FROM %s AS s ORDER BY s.lost_at, s.id LIMIT $1", columns, whole ? further : nothing,
-                 relation), 1, first_types);
+        psprintf("SELECT %s, %s FROM %s AS s WHERE $2 OR (%s) ORDER BY s.lost_at, s.id LIMIT $1", columns,
+                 whole ? further : nothing, relation, sound), 2, first_types);
     (whole ? slot.first_whole : slot.first) = first;
     SPIPlanPtr const next = prepare_kept(
-        psprintf("SELECT %s, %s FROM %s AS s WHERE (s.lost_at, s.id) > ($1, CAST($2 AS %s))"
-                 " ORDER BY s.lost_at, s.id LIMIT $3", columns, whole ? further : nothing, relation, type),
-        3, next_types);
+        psprintf("SELECT %s, %s FROM %s AS s WHERE (s.lost_at, s.id) > ($1, CAST($2 AS %s)) AND ($4 OR (%s))"
+                 " ORDER BY s.lost_at, s.id LIMIT $3", columns, whole ? further : nothing, relation, type, sound),
+        4, next_types);
     (whole ? slot.next_whole : slot.next) = next;
   }
   if (!slot.id_indexed)

@@ -12,8 +12,8 @@ struct source_plans {
   Oid id_type;
   bool id_indexed;
   bool stale;
-  SPIPlanPtr first;        // ($1 limit): from the start
-  SPIPlanPtr next;         // ($1 lost_at, $2 id, $3 limit): after a place
+  SPIPlanPtr first;        // ($1 limit, $2 also rows that cannot be targets): from the start
+  SPIPlanPtr next;         // ($1 lost_at, $2 id, $3 limit, $4 as above): after a place
   SPIPlanPtr first_whole;  // as first and next, with the further columns
   SPIPlanPtr next_whole;
   SPIPlanPtr by_key;       // ($1 id, $2 lost_at, $3 with further columns): one target

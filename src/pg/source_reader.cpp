@@ -33,14 +33,23 @@ void become_owner(Oid owner) {
   throw error("21000", (message_text<256>() << "it lists the id " << quoted{id} << " twice").view());
 }
 
-std::string_view bounded_key(const rows& found, int at, int column, const char* name) {
-  if (found.is_null(at, column))
-    throw error("22004", (message_text<128>() << "a row has a null " << name).view());
-  std::string_view const text = found.text(at, column);
-  if (text.empty() || text.size() > id_max)
-    throw error("22001",
-                (message_text<128>() << "a row has " << (text.empty() ? "an empty " : "an over-long ") << name).view());
-  return keep_text(text);
+// Why a row cannot be a target, or nothing.
+const char* flaw_of(const rows& found, int at) {
+  struct key {
+    int column;
+    const char* null;
+    const char* empty;
+    const char* over_long;
+  };
+  constexpr key keys[] = {{col_id, "a null id", "an empty id", "an over-long id"},
+                          {col_run_id, "a null run_id", "an empty run_id", "an over-long run_id"}};
+  for (const key& each : keys) {
+    if (found.is_null(at, each.column)) return each.null;
+    std::size_t const size = found.text(at, each.column).size();
+    if (size == 0) return each.empty;
+    if (size > id_max) return each.over_long;
+  }
+  return found.is_null(at, col_lost_at) ? "a null lost_at" : nullptr;
 }
 
 // An attempt's row has its arguments, which may take the limit by themselves.
@@ -50,11 +59,10 @@ std::size_t further_max(const source& from) noexcept {
 
 facts read_facts(const rows& found, int at, std::size_t further_max) {
   facts row{};
-  row.id = bounded_key(found, at, col_id, "id");
-  row.run_id = bounded_key(found, at, col_run_id, "run_id");
+  row.id = keep_text(found.text(at, col_id));
+  row.run_id = keep_text(found.text(at, col_run_id));
   if (std::optional<std::string_view> status = found.maybe_text(at, col_status)) row.status = keep_text(*status);
   row.created_at = found.maybe_time(at, col_created_at);
-  if (found.is_null(at, col_lost_at)) throw error("22004", "a row has a null lost_at");
   row.lost_at = found.time(at, col_lost_at);
   if (std::optional<std::string_view> further = found.maybe_text(at, col_further))
     if (further->size() <= further_max) row.further = keep_text(*further);
@@ -118,6 +126,20 @@ bool source_reader::as_owner(Body&& body) {
   return !is_blind();
 }
 
+bool source_reader::is_sound(const rows& found, int at) {
+  const char* const flaw = flaw_of(found, at);
+  if (flaw_ == nullptr) flaw_ = flaw;
+  return flaw == nullptr;
+}
+
+void source_reader::warn_of_flaw() const {
+  if (is_blind() || flaw_ == nullptr) return;
+  warn("01000",
+       (message_text<512>() << "source of kind " << quoted{from_.kind}
+                            << " has a row that cannot be a target: " << flaw_).view(),
+       "Rows like it are passed over, and count as not listed, until the relation is mended or leaves them out.");
+}
+
 bool source_reader::go_on_bare() {
   if (!is_blind() || bare_) return false;
   std::string_view const state = why().sqlstate;
@@ -128,21 +150,30 @@ bool source_reader::go_on_bare() {
 }
 
 listed_rows source_reader::page(const place& after, int limit, bool whole) {
-  listed_rows const listed = read_page(after, limit, whole && !bare_);
-  return whole && go_on_bare() ? read_page(after, limit, false) : listed;
+  limit = std::min(limit, page_rows_max);
+  listed_rows listed;
+  bool again = false;
+  do {
+    bool const all = flaw_ == nullptr;
+    listed = read_page(after, limit, whole && !bare_, all);
+    // With flawed rows left out by the query, the page is full of others, and ends at a row that is a place.
+    again = (all && flaw_ != nullptr) || (whole && go_on_bare());
+  } while (again && !is_blind());
+  return listed;
 }
 
-listed_rows source_reader::read_page(const place& after, int limit, bool whole) {
+listed_rows source_reader::read_page(const place& after, int limit, bool whole, bool all) {
   listed_rows listed;
-  limit = limit > page_rows_max ? page_rows_max : limit;
   bool const readable = as_owner([&](source_plans& plans) {
     bool const from_start = after.at_start() || !fits_type(plans.id_type, after.id_text());
     rows const found =
-        from_start ? run_plan(whole ? plans.first_whole : plans.first, params().number(limit), limit, sight::fresh)
+        from_start ? run_plan(whole ? plans.first_whole : plans.first, params().number(limit).boolean(all), limit,
+                              sight::fresh)
                    : run_plan(whole ? plans.next_whole : plans.next,
-                              params().time(after.lost_at).text(after.id_text()).number(limit), limit, sight::fresh);
+                              params().time(after.lost_at).text(after.id_text()).number(limit).boolean(all), limit,
+                              sight::fresh);
     for (int at = 0; at < found.size() && at < page_rows_max; ++at)
-      listed.push_back(read_facts(found, at, further_max(from_)));
+      if (is_sound(found, at)) listed.push_back(read_facts(found, at, further_max(from_)));
     refuse_repeated_ids(listed);
   });
   if (!readable) listed.clear();
@@ -160,7 +191,7 @@ void source_reader::look_up(wanted_row* wanted, int count, sight seen) {
 
 void source_reader::take_row(wanted_row& one, const rows& found, int row) {
   // A collation may call other ids equal; a target is its bytes.
-  if (found.text(row, col_id) != one.id) return;
+  if (found.text(row, col_id) != one.id || !is_sound(found, row)) return;
   if (one.listed) refuse_twice(one.id);
   one.now = read_facts(found, row, further_max(from_));
   one.listed = true;

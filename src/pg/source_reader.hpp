@@ -43,6 +43,10 @@ class source_reader {
   bool is_blind() const noexcept { return why_.has_value(); }
   const blindness& why() const { return *why_; }
   void go_blind(const blindness& why) { why_ = why; }
+  // What was wrong with a row that cannot be a target (a null or over-long id, say), when one was met. Such rows count
+  // as not listed: one of them must not hide the others.
+  const char* flaw() const noexcept { return flaw_; }
+  void warn_of_flaw() const;
 
   // Up to `limit` rows (at most page_rows_max) after `after` in (lost_at, id) order. Empty also when blind.
   // Rows carry their further columns when `whole`.
@@ -55,7 +59,9 @@ class source_reader {
   // False when the source is blind (now, or already).
   template <class Body>
   bool as_owner(Body&& body);
-  listed_rows read_page(const place& after, int limit, bool whole);
+  // Flawed rows are noticed when `all` are read, and left out by the query otherwise.
+  listed_rows read_page(const place& after, int limit, bool whole, bool all);
+  bool is_sound(const rows& found, int at);
   // A further column that cannot be JSON (a NUL in a json value, say) must not hide the targets of its source: true
   // when the read is to be repeated without further columns, which all of this reader's rows then come without.
   bool go_on_bare();
@@ -66,6 +72,7 @@ class source_reader {
 
   source from_;
   std::optional<blindness> why_;
+  const char* flaw_ = nullptr;
   bool bare_ = false;
 };
 
