@@ -42,15 +42,17 @@ install-client: client
 deps: ## install what is missing of deps.txt with apt-get (sudo when not root)
 	@test/server/install-deps deps.txt
 
-pgroot: all ## a private copy of the server with our extension in it, under build/pgroot
+pgroot: client server-copy ## a private copy of the server with our extension in it, under build/pgroot
+server-copy: extension ## the same without the client
 	@test/server/make-pgroot '$(PG_CONFIG)' build/pgroot
 	+@$(extension) -s $(parallel) install install-torture next DESTDIR=build/pgroot
 
 # Run it after every change of ql3--*.sql, and again after a merge that touched the file. The contract is compiled into
 # the library, which ql3_ready compares with what it finds; `make check-static` fails when it is stale.
-contract: pgroot ## freeze the catalog of ql3--*.sql in src/pg/catalog.contract
-	@test/server/catalog-contract >build/catalog.contract
-	@cmp -s build/catalog.contract src/pg/catalog.contract || cp build/catalog.contract src/pg/catalog.contract
+contract: pgroot ## freeze the catalog of ql3*--*.sql in src/pg/catalog.contract and ledger.contract
+	@test/server/catalog-contract build
+	@for each in catalog.contract ledger.contract; do \
+		cmp -s "build/$$each" "src/pg/$$each" || cp "build/$$each" "src/pg/$$each"; done
 	+@$(again) $(parallel) pgroot
 
 errors: ## write docs/errors.md from the sources
@@ -101,5 +103,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all extension client units sanitized install install-extension install-client deps pgroot contract errors demo \
+.PHONY: all extension client units sanitized install install-extension install-client deps pgroot server-copy contract errors demo \
 	demo-switchover check check-static check-unit check-regress check-isolation check-t check-sanitize bench fuzz clean help

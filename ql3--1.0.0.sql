@@ -766,13 +766,13 @@ COMMENT ON FUNCTION ql3.ql3_unhalt_dispatch(uuid, text) IS
 -- The settings are those that change how the server prints a constant.
 CREATE TYPE ql3.catalog_line AS (object text, form text);
 COMMENT ON TYPE ql3.catalog_line IS 'a row of ql3_catalog_form';
-CREATE FUNCTION ql3.ql3_catalog_form()
+CREATE FUNCTION ql3.ql3_catalog_form(extension text DEFAULT 'ql3')
   RETURNS SETOF ql3.catalog_line LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER COST 10000 ROWS 400
   SET search_path = pg_catalog, pg_temp SET DateStyle = 'ISO' SET IntervalStyle = 'postgres' SET TimeZone = 'UTC'
   SET quote_all_identifiers = off SET jit = off
   AS 'MODULE_PATHNAME', 'ql3_catalog_form';
-COMMENT ON FUNCTION ql3.ql3_catalog_form() IS
-  'this installation in a normal form, the same on every major; make contract freezes it. Owner only';
+COMMENT ON FUNCTION ql3.ql3_catalog_form(text) IS
+  'this installation, or that of ql3_ledger, in a normal form, the same on every major; make contract freezes it. Owner only';
 
 CREATE TYPE ql3.readiness AS (
   check_name text, level text, ok boolean, needed_for text, detail text, remedy text

@@ -111,7 +111,7 @@ COMMENT ON INDEX ql3_ledger.run_attempts_lost_attempts IS 'pages of lost_attempt
 COMMENT ON INDEX ql3_ledger.run_attempts_lost_runs IS 'pages of lost_runs';
 COMMENT ON TABLE ql3_ledger.run_events IS 'what happened to a run, in order; append-only';
 COMMENT ON COLUMN ql3_ledger.run_events.run_id IS 'the run';
-COMMENT ON COLUMN ql3_ledger.run_events.event_number IS '1, 2, 3 … without gaps within a run';
+COMMENT ON COLUMN ql3_ledger.run_events.event_number IS '1, 2, 3 and so on without gaps within a run';
 COMMENT ON COLUMN ql3_ledger.run_events.event IS 'what happened, for example run_lost';
 COMMENT ON COLUMN ql3_ledger.run_events.attempt_id IS 'the attempt it happened to, if one';
 COMMENT ON COLUMN ql3_ledger.run_events.at IS 'when it was written, by the clock of the server';

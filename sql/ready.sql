@@ -4,6 +4,7 @@
 \pset null (null)
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS ql3;
+CREATE EXTENSION IF NOT EXISTS ql3_ledger;
 RESET client_min_messages;
 CREATE SCHEMA t_ready;
 SET search_path = t_ready, ql3, public;
@@ -128,6 +129,53 @@ INSERT INTO changes (wanted, change) VALUES
 SELECT n, wanted, said FROM changes, LATERAL (SELECT caught(change) OFFSET 0) AS c (said)
 WHERE ' | ' || said || ' | ' NOT LIKE '% | ' || wanted || ' | %' ORDER BY n;
 SELECT count(*) >= 80 FROM changes;
+
+-- The same of ql3_ledger, where it is installed.
+SELECT count(*) > 100, count(*) FILTER (WHERE object IS NULL OR form IS NULL OR form ~ '[\n\t]') FROM ql3_catalog_form('ql3_ledger');
+\set VERBOSITY sqlstate
+SELECT FROM ql3_catalog_form(NULL);
+SELECT FROM ql3_catalog_form('plpgsql');
+\set VERBOSITY default
+CREATE TABLE ledger_changes (n int GENERATED ALWAYS AS IDENTITY, wanted text, change text);
+INSERT INTO ledger_changes (wanted, change) VALUES
+  ('missing: column ql3_ledger.runs.last_event%', 'ALTER TABLE ql3_ledger.runs DROP COLUMN last_event'),
+  ('changed: column ql3_ledger.run_attempts.host %not null%', 'ALTER TABLE ql3_ledger.run_attempts ALTER host SET NOT NULL'),
+  ('changed: column ql3_ledger.run_attempts.revision %default 7 %', 'ALTER TABLE ql3_ledger.run_attempts ALTER revision SET DEFAULT 7'),
+  ('missing: constraint ql3_ledger.run_attempts.run_attempts_barrier', 'ALTER TABLE ql3_ledger.run_attempts DROP CONSTRAINT run_attempts_barrier'),
+  ('changed: constraint ql3_ledger.runs.runs_ended %not valid)', 'ALTER TABLE ql3_ledger.runs DROP CONSTRAINT runs_ended, ADD CONSTRAINT runs_ended CHECK ((ended_at IS NOT NULL) = (status IN (''succeeded'', ''failed'', ''lost''))) NOT VALID'),
+  ('missing: constraint ql3_ledger.run_events.run_events_run_id_fkey', 'ALTER TABLE ql3_ledger.run_events DROP CONSTRAINT run_events_run_id_fkey'),
+  ('missing: index ql3_ledger.run_attempts_one_open', 'DROP INDEX ql3_ledger.run_attempts_one_open'),
+  ('changed: index ql3_ledger.run_attempts_lost_runs %', 'DROP INDEX ql3_ledger.run_attempts_lost_runs; CREATE INDEX run_attempts_lost_runs ON ql3_ledger.run_attempts (lease_expires_at)'),
+  ('changed: function ql3_ledger.mark_lost(text,text,text,jsonb) %', 'CREATE OR REPLACE FUNCTION ql3_ledger.mark_lost(kind text, id text, verdict text, evidence jsonb) RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS ''BEGIN RETURN true; END'''),
+  ('changed: function ql3_ledger.heartbeat(uuid,text,interval) %security invoker%', 'ALTER FUNCTION ql3_ledger.heartbeat SECURITY INVOKER'),
+  ('changed: function ql3_ledger.start_attempt(%search_path=public%', 'ALTER FUNCTION ql3_ledger.start_attempt SET search_path = public'),
+  ('changed: function ql3_ledger.guard_event() %owner regress_ql3_ready_other%', 'ALTER FUNCTION ql3_ledger.guard_event OWNER TO regress_ql3_ready_other'),
+  ('missing: function ql3_ledger.attempt_lost(text,text,jsonb)%', 'ALTER EXTENSION ql3_ledger DROP FUNCTION ql3_ledger.attempt_lost; DROP FUNCTION ql3_ledger.attempt_lost'),
+  ('not ours: function ql3_ledger.mine(); PUBLIC has EXECUTE%', 'CREATE FUNCTION ql3_ledger.mine() RETURNS int LANGUAGE sql AS ''SELECT 1'''),
+  ('changed: trigger ql3_ledger.run_events.guard_event %enabled D)', 'ALTER TABLE ql3_ledger.run_events DISABLE TRIGGER guard_event'),
+  ('missing: trigger ql3_ledger.runs.guard_judged', 'DROP TRIGGER guard_judged ON ql3_ledger.runs'),
+  ('changed: trigger ql3_ledger.run_attempts.guard_judged %', 'DROP TRIGGER guard_judged ON ql3_ledger.run_attempts; CREATE TRIGGER guard_judged BEFORE DELETE ON ql3_ledger.run_attempts FOR EACH ROW EXECUTE FUNCTION ql3_ledger.guard_judged(''run'', ''attempt_id'')'),
+  ('not ours: rule ql3_ledger.runs.mine', 'CREATE RULE mine AS ON DELETE TO ql3_ledger.runs DO INSTEAD NOTHING'),
+  ('changed: table ql3_ledger.runs %row security%', 'ALTER TABLE ql3_ledger.runs ENABLE ROW LEVEL SECURITY'),
+  ('changed: table ql3_ledger.run_events %', 'UPDATE pg_extension SET extconfig = array_remove(extconfig, ''ql3_ledger.run_events''::regclass::oid), extcondition = extcondition[2:] WHERE extname = ''ql3_ledger'''),
+  ('changed: view ql3_ledger.lost_attempts %', 'CREATE OR REPLACE VIEW ql3_ledger.lost_attempts AS SELECT a.attempt_id AS id, a.run_id, a.status, a.created_at, a.lease_expires_at AS lost_at, a.attempt_id, a.attempt_number, a.status AS attempt_status, a.revision, a.worker, a.host, a.pid, a.process_start, a.started_at FROM ql3_ledger.run_attempts AS a WHERE a.lease_expires_at <= statement_timestamp()'),
+  ('not ours: child public.child of ql3_ledger.runs', 'CREATE TABLE public.child () INHERITS (ql3_ledger.runs)'),
+  ('changed: extension ql3_ledger %', 'UPDATE pg_extension SET extversion = ''0.9'' WHERE extname = ''ql3_ledger'''),
+  ('PUBLIC has EXECUTE on function ql3_ledger.heartbeat(uuid,text,interval)', 'GRANT EXECUTE ON FUNCTION ql3_ledger.heartbeat TO PUBLIC'),
+  ('PUBLIC has SELECT on ql3_ledger.runs', 'GRANT SELECT ON ql3_ledger.runs TO PUBLIC'),
+  ('regress_ql3_ready_other has UPDATE on ql3_ledger.run_attempts', 'GRANT UPDATE ON ql3_ledger.run_attempts TO regress_ql3_ready_other'),
+  ('regress_ql3_ready_other has UPDATE on column ql3_ledger.run_attempts.lease_expires_at', 'GRANT UPDATE (lease_expires_at) ON ql3_ledger.run_attempts TO regress_ql3_ready_other'),
+  ('regress_ql3_ready_other has CREATE on schema ql3_ledger', 'GRANT CREATE ON SCHEMA ql3_ledger TO regress_ql3_ready_other'),
+  ('regress_ql3_ready_other has EXECUTE on function ql3_ledger.reopen_run(text,text) and may grant it', 'GRANT EXECUTE ON FUNCTION ql3_ledger.reopen_run TO regress_ql3_ready_other WITH GRANT OPTION'),
+  ('nothing', 'SELECT ql3_ledger.grant_worker(''regress_ql3_ready_other''); GRANT SELECT ON ql3_ledger.runs TO regress_ql3_ready_other; GRANT EXECUTE ON FUNCTION ql3_ledger.reopen_run TO regress_ql3_ready_other'),
+  ('nothing', 'ALTER TABLE ql3_ledger.run_attempts SET (fillfactor = 50)');
+SELECT n, wanted, said FROM ledger_changes, LATERAL (SELECT caught(change) OFFSET 0) AS c (said)
+WHERE said NOT LIKE CASE wanted WHEN 'nothing' THEN wanted ELSE 'ledger: ' || wanted END ORDER BY n;
+-- The contract of ql3 does not mind it, and without it there is nothing to compare.
+SELECT check_name, detail FROM ql3_ready() WHERE check_name IN ('catalog', 'rights') AND NOT ok;
+SELECT FROM unnest('{run,attempt}'::text[]) AS k WHERE ql3_detach_source(k) IS NULL;
+DROP EXTENSION ql3_ledger;
+SELECT ok, detail FROM ql3_ready() WHERE check_name = 'ledger';
 
 -- Tuning is nobody's business but the owner's.
 SELECT change, caught(change) FROM (VALUES

@@ -1,5 +1,7 @@
 #include "catalog_form.hpp"
 
+#include "args.hpp"
+#include "contract.hpp"
 #include "result_set.hpp"
 #include "session.hpp"
 
@@ -13,8 +15,8 @@ namespace {
 // views and row types a view depends on differs. Left out on purpose: storage
 // parameters, tablespaces, statistics targets, comments, and rights (they have a check of their own).
 constinit statement catalog_form{R"sql(
-WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
-     ns AS (SELECT * FROM pg_namespace WHERE nspname = 'ql3'),
+WITH ext AS (SELECT * FROM pg_extension WHERE extname = $1),
+     ns AS (SELECT * FROM pg_namespace WHERE nspname = $1),
      member AS (
        SELECT d.classid, d.objid FROM pg_depend AS d JOIN ext ON d.refobjid = ext.oid
         WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'),
@@ -30,9 +32,10 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
         WHERE p.pronamespace = (SELECT oid FROM ns)
            OR p.oid IN (SELECT objid FROM member WHERE classid = 'pg_proc'::regclass)),
      form (object, form) AS (
-  SELECT 'extension ql3', format('version %s%s', extversion, CASE WHEN extrelocatable THEN ' relocatable' END) FROM ext
+  SELECT 'extension ' || $1, format('version %s%s', extversion, CASE WHEN extrelocatable THEN ' relocatable' END)
+    FROM ext
   UNION ALL
-  SELECT 'schema ql3', concat_ws(' ', CASE WHEN ns.nspowner = ext.extowner THEN 'owned'
+  SELECT 'schema ' || $1, concat_ws(' ', CASE WHEN ns.nspowner = ext.extowner THEN 'owned'
                                            ELSE 'owner ' || pg_get_userbyid(ns.nspowner) END, m.word)
     FROM ns, ext, LATERAL (SELECT CASE WHEN ('pg_namespace'::regclass, ns.oid) IN (SELECT classid, objid FROM member)
                                        THEN 'member' ELSE 'not a member' END) AS m (word)
@@ -126,7 +129,9 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
          concat_ws(' ', format('(%s)', pg_get_function_arguments(p.oid)),
                    'returns ' || CASE WHEN p.proretset THEN 'setof ' ELSE '' END || format_type(p.prorettype, NULL),
                    (SELECT lanname FROM pg_language WHERE oid = p.prolang),
-                   nullif(format('%s:%s', p.probin, p.prosrc), ':'),
+                   CASE WHEN p.prolang IN (SELECT oid FROM pg_language WHERE lanname = 'c')
+                        THEN format('%s:%s', p.probin, p.prosrc)
+                        ELSE 'body ' || encode(sha256(convert_to(p.prosrc, 'UTF8')), 'hex') END,
                    CASE p.prokind WHEN 'f' THEN NULL ELSE 'kind ' || p.prokind::text END,
                    CASE p.provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END,
                    CASE WHEN p.proisstrict THEN 'strict' END,
@@ -170,14 +175,20 @@ WITH ext AS (SELECT * FROM pg_extension WHERE extname = 'ql3'),
      AND NOT EXISTS (SELECT FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid
                         AND (t.typrelid <> 0 OR t.typelem <> 0)))
 SELECT object, trim(regexp_replace(coalesce(form, ''), '\s+', ' ', 'g')) FROM form ORDER BY object COLLATE "C"
-)sql"};
+)sql", TEXTOID};
 
 Datum catalog_form_rows(FunctionCallInfo fcinfo) {
+  arguments const given(fcinfo);
+  std::string_view const extension = given.text(0, "extension");
+  if (extension != core_extension && extension != ledger_extension)
+    throw error(sqlstate::invalid_parameter,
+                (message_text<256>() << "no extension of ours: " << quoted{extension}).view(),
+                "They are ql3 and ql3_ledger.");
   result_set result(fcinfo);
   in_session([&](session& opened) {
     opened.unpin();
     {
-      rows const form = read_catalog_form();
+      rows const form = read_catalog_form(extension);
       for (int at = 0; at < form.size(); ++at)
         result_row().text(form.text(at, form_object)).text(form.text(at, form_text)).into_any(result);
     }
@@ -188,7 +199,7 @@ Datum catalog_form_rows(FunctionCallInfo fcinfo) {
 
 }  // namespace
 
-rows read_catalog_form() { return catalog_form.run(params()); }
+rows read_catalog_form(std::string_view extension) { return catalog_form.run(params().text(extension)); }
 
 }  // namespace ql3::pg
 

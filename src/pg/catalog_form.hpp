@@ -11,6 +11,6 @@ enum form_column : int { form_object = 1, form_text };
 
 // REQUIRES: the settings that ql3_ready and catalog_form carry in their definition, because they change how the
 // server prints constants.
-rows read_catalog_form();
+rows read_catalog_form(std::string_view extension);
 
 }  // namespace ql3::pg

@@ -13,12 +13,22 @@ constexpr char shipped[] =
 #include QL3_CONTRACT
     ;
 
-}  // namespace
+constexpr char shipped_ledger[] =
+#include "ledger.contract"
+    ;
 
-std::string_view shipped_contract() noexcept {
-  std::string_view text(shipped, sizeof shipped - 1);
+// The line break after the opening parenthesis is no part of it.
+constexpr std::string_view without_first_break(std::string_view text) noexcept {
   if (!text.empty() && text.front() == '\n') text.remove_prefix(1);
   return text;
+}
+
+}  // namespace
+
+std::string_view shipped_contract() noexcept { return without_first_break({shipped, sizeof shipped - 1}); }
+
+std::string_view shipped_ledger_contract() noexcept {
+  return without_first_break({shipped_ledger, sizeof shipped_ledger - 1});
 }
 
 bool next_line(std::string_view& rest, contract_line& to) noexcept {

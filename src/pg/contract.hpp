@@ -5,6 +5,9 @@
 
 namespace ql3::pg {
 
+constexpr std::string_view core_extension = "ql3";
+constexpr std::string_view ledger_extension = "ql3_ledger";
+
 // One object of the installation and its normal form (catalog_form.hpp).
 struct contract_line {
   std::string_view object;
@@ -16,6 +19,8 @@ bool next_line(std::string_view& rest, contract_line& to) noexcept;
 
 // Every line, "object<TAB>form<LF>".
 std::string_view shipped_contract() noexcept;
+// The same of ql3_ledger, which is shipped with it.
+std::string_view shipped_ledger_contract() noexcept;
 
 // The version of the extension whose SQL belongs to this library.
 std::string_view library_version() noexcept;

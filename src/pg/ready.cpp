@@ -29,6 +29,7 @@ Datum ready(FunctionCallInfo fcinfo) {
     check_versions(found);
     check_installation(found);
     check_rights(found);
+    check_ledger(found);
     check_settings(found);
     check_state(found);
     opened.pin();

@@ -73,6 +73,7 @@ class readiness {
 void check_versions(readiness& to);
 void check_installation(readiness& to);
 void check_rights(readiness& to);
+void check_ledger(readiness& to);
 // Settings of the server that a promise stands on.
 void check_settings(readiness& to);
 // The present state: primary or standby, standbys, halts, sources, what others put in our way.

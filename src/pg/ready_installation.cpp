@@ -1,9 +1,8 @@
 // Is it installed exactly as shipped, and may only those use it who were given the right?
-#include "catalog_form.hpp"
 #include "contract.hpp"
 #include "grants.hpp"
 #include "installed.hpp"
-#include "ready.hpp"
+#include "ready_catalog.hpp"
 
 extern "C" {
 #include "utils/array.h"
@@ -20,11 +19,6 @@ constexpr check installation_check{"installation", level_error, for_both};
 constexpr check rights_check{"rights", level_error, for_both};
 constexpr check grants_check{"grants", level_error, for_both};
 constexpr check owner_check{"owner", level_warning, for_both};
-
-constexpr int shown_max = 12;  // differences that a detail spells out
-
-constexpr std::string_view reinstall =
-    "Find out who changed it. Where nothing of it is wanted: dump, DROP and CREATE EXTENSION, restore the data.";
 
 // The capabilities are those of this version's contract; `ql3` tells which protocols its rows have.
 constinit statement capabilities{
@@ -105,68 +99,6 @@ constinit statement owners_friends{R"sql(
    ORDER BY 1
 )sql"};
 
-// Differences as one detail, the first few of them in words.
-class differences {
- public:
-  // Where the next one may be written; nullptr when there were enough.
-  long_text* next() {
-    if (++count_ > shown_max) return nullptr;
-    if (count_ > 1) detail_ << "; ";
-    return &detail_;
-  }
-  void note(std::string_view text) {
-    if (long_text* to = next()) *to << text;
-  }
-  bool none() const noexcept { return count_ == 0; }
-  std::string_view detail() {
-    if (count_ > shown_max) detail_ << "; and " << std::int64_t{count_ - shown_max} << " more";
-    return detail_.view();
-  }
-
- private:
-  int count_ = 0;
-  long_text detail_;
-};
-
-// Both are in byte order: one walk through the two.
-void compare_catalog(readiness& to) {
-  differences seen;
-  rows const found = read_catalog_form();
-  std::string_view rest = shipped_contract();
-  contract_line line{};
-  bool more = next_line(rest, line);
-  int at = 0;
-  while (more || at < found.size()) {
-    bool const here = at < found.size();
-    std::string_view const object = here ? found.text(at, form_object) : std::string_view{};
-    bool const shipped = more && (!here || line.object <= object);
-    bool const present = here && (!more || object <= line.object);
-    std::string_view const form = present ? found.text(at, form_text) : std::string_view{};
-    if (!present || !shipped || form != line.form)
-      if (long_text* text = seen.next()) {
-        *text << (!present ? "missing: " : !shipped ? "not ours: " : "changed: ") << (shipped ? line.object : object);
-        if (present && shipped) *text << " (shipped: " << line.form << ") (here: " << form << ")";
-      }
-    if (shipped) more = next_line(rest, line);
-    if (present) ++at;
-  }
-  if (!seen.none()) {
-    to.bad(catalog_check, seen.detail(), reinstall);
-    return;
-  }
-  std::string_view const contract = shipped_contract();
-  unsigned char digest[digest_size];
-  digest_of(contract.data(), contract.size(), digest);
-  long_text detail;
-  detail << std::int64_t{found.size()} << " objects as shipped, digest ";
-  for (int byte = 0; byte < 8; ++byte) {
-    constexpr char hex[] = "0123456789abcdef";
-    char const two[] = {hex[digest[byte] >> 4], hex[digest[byte] & 15]};
-    detail << std::string_view(two, 2);
-  }
-  to.good(catalog_check, detail.view());
-}
-
 Datum text_array(const profile_rights& rights, const char* profile_right::* field) {
   boost::container::static_vector<Datum, profile_rights::static_capacity> words;
   for (const profile_right& each : rights) words.push_back(text_datum(std::string_view(each.*field)));
@@ -214,7 +146,7 @@ void check_installation(readiness& to) {
              reinstall);
   });
   to.run(catalog_check, [&] {
-    if (same) compare_catalog(to);
+    if (same) compare_catalog(to, catalog_check, core_extension, shipped_contract());
     else to.bad(catalog_check, "not compared: this library ships another version", "See the check version.");
   });
   to.run(installation_check, [&] {
