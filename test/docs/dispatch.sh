@@ -1,0 +1,2 @@
+printf '#!/bin/sh\necho "$@"\n' >switchover
+chmod +x switchover

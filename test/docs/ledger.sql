@@ -1,0 +1,1 @@
+CREATE ROLE my_worker; CREATE ROLE my_supervisor;
