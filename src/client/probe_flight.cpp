@@ -8,15 +8,20 @@
 
 #include <fmt/format.h>
 
+#include "client/probe_json.hpp"
+#include "client/text.hpp"
+
 namespace ql3 {
 
 namespace {
 
 ProbeAnswer judged(Probe& probe, const Target& target, const ProbeCall& call) noexcept {
   try {
-    return probe.judge(target, call);
+    return vetted(probe.judge(target, call));
   } catch (const std::exception& error) {
-    return no_answer(fmt::format("the probe threw: {}", error.what()));
+    const char* const what = error.what();
+    return no_answer(fmt::format("the probe threw: {}",
+                                 what == nullptr ? "nothing it could name" : clean_text(what, 512)));
   } catch (...) {
     return no_answer("the probe threw something that is no exception of the library");
   }

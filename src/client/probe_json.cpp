@@ -103,16 +103,20 @@ std::string reason_of(const json& answer) {
   return said->get<std::string>();
 }
 
+void check_size(const std::string& evidence) {
+  if (evidence.size() > evidence_max) {
+    throw Refused{
+        fmt::format("the evidence has {} bytes, more than {}", evidence.size(), evidence_max)};
+  }
+}
+
 std::string evidence_of(const json& answer) {
   const auto said = answer.find("evidence");
   if (said == answer.end() || said->is_null()) return {};
   if (!said->is_object()) throw Refused{"the evidence is no JSON object"};
   if (has_nul(*said)) throw Refused{"the evidence has a NUL character"};
   std::string text = said->dump();
-  if (text.size() > evidence_max) {
-    throw Refused{
-        fmt::format("the evidence has {} bytes, more than {}", text.size(), evidence_max)};
-  }
+  check_size(text);
   return text;
 }
 
@@ -149,6 +153,23 @@ ProbeAnswer parse_answer(std::string_view text, const Target& target) {
     return {Verdict::unknown, refused.why, refused.reason, {}};
   } catch (const json::exception&) {
     return no_answer("the answer is not the JSON that was asked for");
+  }
+}
+
+ProbeAnswer vetted(ProbeAnswer answer) {
+  try {
+    if (answer.verdict < Verdict::running || answer.verdict > Verdict::failed) {
+      throw Refused{"the verdict is not known"};
+    }
+    if (answer.verdict == Verdict::unknown) why_of(std::string(to_text(answer.why)));
+    if (answer.evidence.empty()) return answer;
+    check_size(answer.evidence);
+    answer.evidence = evidence_of({{"evidence", parse_strictly(answer.evidence)}});
+    return answer;
+  } catch (const Refused& refused) {
+    return no_answer(refused.reason);
+  } catch (const json::exception&) {
+    return no_answer("the evidence is not the JSON that was asked for");
   }
 }
 
