@@ -1,6 +1,7 @@
 // ql3 supervise: one cell for each database, each on a thread of its own.
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <deque>
 #include <map>
@@ -74,6 +75,53 @@ int run_cell(Cell& cell, const Shutdown& shutdown, const CellEvents& events) {
   }
 }
 
+// The cells that have ended, and the worst of their codes.
+class Ends {
+ public:
+  explicit Ends(std::size_t cells) : left_(cells) {}
+
+  void ended(int code) {
+    const std::lock_guard lock(mutex_);
+    worst_ = std::max(worst_, code);
+    --left_;
+    changed_.notify_all();
+  }
+
+  // Until all have ended, or for the patience after a cancel; whether all have.
+  bool wait(std::stop_token cancel) {
+    const std::stop_callback wake(cancel, [this] {
+      const std::lock_guard lock(mutex_);
+      changed_.notify_all();
+    });
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return left_ == 0 || cancel.stop_requested(); });
+    return changed_.wait_for(lock, last_patience, [this] { return left_ == 0; });
+  }
+
+  int worst() const {
+    const std::lock_guard lock(mutex_);
+    return worst_;
+  }
+
+ private:
+  // Giving back takes 5 s at most; what is longer waits for a name server or a host, which no
+  // signal interrupts.
+  static constexpr std::chrono::seconds last_patience{8};
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t left_;
+  int worst_ = done;
+};
+
+// Nothing may be destroyed under a thread that still runs.
+[[noreturn]] void leave_behind(const char* what, int code) {
+  spdlog::warn("{}", what);
+  spdlog::shutdown();
+  std::fflush(nullptr);
+  _exit(code);
+}
+
 }  // namespace
 
 int supervise(const SuperviseOptions& given) {
@@ -107,28 +155,28 @@ int supervise(const SuperviseOptions& given) {
                                                         pass_text(report)));
                              }};
   spdlog::info("supervising as {}", *options.owner);
-  std::vector<int> codes(cells.size(), not_converged);
+  Ends ends(cells.size());
   {
     const Watchdog watchdog(manager, pulses);
     std::vector<std::jthread> threads;
     for (std::size_t at = 0; at < cells.size(); ++at) {
       threads.emplace_back([&, at] {
-        codes[at] = run_cell(cells[at], signals.shutdown(), events);
+        const int code = run_cell(cells[at], signals.shutdown(), events);
         pulses[at].end();
+        ends.ended(code);
       });
     }
+    if (!ends.wait(signals.shutdown().cancel)) {
+      leave_behind("ending while a database is still waited for: its claims run out",
+                   std::max<int>(ends.worst(), not_converged));
+    }
   }
-  const int code = *std::max_element(codes.begin(), codes.end());
   const bool abandoned = std::any_of(cells.begin(), cells.end(),
                                      [](const Cell& cell) { return cell.abandoned_probes() > 0; });
   if (abandoned) {
-    // A probe that was left behind still runs on its thread: nothing may be destroyed under it.
-    spdlog::warn("a probe that ignored its cancellation ends with the program");
-    spdlog::shutdown();
-    std::fflush(nullptr);
-    _exit(code);
+    leave_behind("a probe that ignored its cancellation ends with the program", ends.worst());
   }
-  return code;
+  return ends.worst();
 }
 
 }  // namespace ql3::cli
