@@ -13,10 +13,10 @@ SELECT id, 'run' AS run_id, 'running' AS status, lost_at AS created_at, lost_at 
 SELECT FROM ql3_attach_source('claim_row', 'lost');
 INSERT INTO jobs SELECT s, '2026-01-01' FROM unnest('{claimed,available,manual,retry,resolved}'::text[]) AS s;
 -- One row in each state, named after it.
-SELECT count(*) FROM ql3_claim('A', 8, '5 min', 'cb427738-0000-4000-8000-000000000001', '{claim_row}');
-SELECT ql3_settle('claim_row', id, 'A', 'cb427738-0000-4000-8000-000000000001', version, id)
+SELECT count(*) FROM ql3_claim('A', 8, '5 min', '5c1a1d07-0000-4000-8000-000000000001', '{claim_row}');
+SELECT ql3_settle('claim_row', id, 'A', '5c1a1d07-0000-4000-8000-000000000001', version, id)
 FROM ql3.run_recovery_controls WHERE kind = 'claim_row' AND id IN ('manual', 'retry', 'resolved');
-SELECT result FROM ql3.run_recovery_controls AS c, ql3_give_back('A', 'cb427738-0000-4000-8000-000000000001', '{claim_row}',
+SELECT result FROM ql3.run_recovery_controls AS c, ql3_give_back('A', '5c1a1d07-0000-4000-8000-000000000001', '{claim_row}',
   '{available}', ARRAY[c.version]) WHERE c.kind = 'claim_row' AND c.id = 'available';
 SELECT id, state FROM ql3.run_recovery_controls WHERE kind = 'claim_row' ORDER BY id;
 
@@ -47,8 +47,8 @@ SELECT refused('retry', 'next_claim_at = NULL', $q$next_claim_at = '-infinity'$q
 SELECT refused('manual', 'due_at = now()', 'next_claim_at = now()');
 
 -- Nor is there a fence that an unowned row matches.
-SELECT id, ql3_settle('claim_row', id, 'B', 'cb427738-0000-4000-8000-000000000001', version, 'manual') AS settle,
-  ql3_renew('claim_row', id, 'A', 'cb427738-0000-4000-8000-000000000001', version, '1 s') AS renew
+SELECT id, ql3_settle('claim_row', id, 'B', '5c1a1d07-0000-4000-8000-000000000001', version, 'manual') AS settle,
+  ql3_renew('claim_row', id, 'A', '5c1a1d07-0000-4000-8000-000000000001', version, '1 s') AS renew
 FROM ql3.run_recovery_controls WHERE kind = 'claim_row' AND id <> 'claimed' ORDER BY id;
 
 SELECT FROM ql3_detach_source('claim_row');

@@ -20,8 +20,8 @@ ProbeAnswer judged(Probe& probe, const Target& target, const ProbeCall& call) no
     return vetted(probe.judge(target, call));
   } catch (const std::exception& error) {
     const char* const what = error.what();
-    return no_answer(fmt::format("the probe threw: {}",
-                                 what == nullptr ? "nothing it could name" : clean_text(what, 512)));
+    return no_answer(
+        fmt::format("the probe threw: {}", what == nullptr ? "no text" : clean_text(what, 512)));
   } catch (...) {
     return no_answer("the probe threw something that is no exception of the library");
   }

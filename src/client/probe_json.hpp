@@ -22,8 +22,8 @@ inline constexpr std::size_t answer_max = 256 * 1024;
 // than 64 KiB or with a NUL character.
 ProbeAnswer parse_answer(std::string_view text, const Target& target);
 
-// The answer of a probe in C++ if it keeps to the same limits, else unknown with what is wrong with
-// it: a verdict or reason that does not exist, evidence that is no object, larger than 64 KiB, deeper
+// The answer of a probe in C++ if it keeps to the same limits, else unknown with what is wrong:
+// a verdict or reason that does not exist, evidence that is no object, larger than 64 KiB, deeper
 // than 64 or with a NUL character. Never throws but std::bad_alloc.
 ProbeAnswer vetted(ProbeAnswer answer);
 

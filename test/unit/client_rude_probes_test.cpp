@@ -43,7 +43,7 @@ const std::vector<Rude> all = {
     {"text", [](auto&&...) -> ProbeAnswer { throw "text"; }, "threw something"},
     {"null", [](auto&&...) -> ProbeAnswer { throw nullptr; }, "threw something"},
     {"stranger", [](auto&&...) -> ProbeAnswer { throw Stranger(); }, "threw something"},
-    {"speechless", [](auto&&...) -> ProbeAnswer { throw Speechless(); }, "threw: nothing"},
+    {"speechless", [](auto&&...) -> ProbeAnswer { throw Speechless(); }, "threw: no text"},
     {"talker",
      [](auto&&...) -> ProbeAnswer { throw std::runtime_error(std::string(30'000'000, '\xff')); },
      "threw: ????"},
