@@ -80,6 +80,11 @@ check-sanitize: sanitized ## client units and some of test/t under sanitizers
 check-static check-unit check-regress check-isolation check-t check-sanitize: check-%:
 	@test/run $*
 
+# Needs root, mmdebstrap, unshare and a mirror of Debian; a gigabyte a root. KEEP=1 keeps the roots for the next run.
+MAJORS ?=
+check-matrix: ## the suites on PostgreSQL 13, 15, 17, 18 in throw-away roots, and pg_upgrade (MAJORS="13 17")
+	@test/matrix/run $(MAJORS)
+
 # Only a run of the size that the documentation shows may change it.
 SCALE ?= small
 SCENES ?=
@@ -104,4 +109,4 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all extension client units sanitized install install-extension install-client deps pgroot server-copy contract errors demo \
-	demo-switchover check check-static check-unit check-regress check-isolation check-t check-sanitize bench fuzz clean help
+	demo-switchover check check-static check-unit check-regress check-isolation check-t check-sanitize check-matrix bench fuzz clean help

@@ -280,10 +280,14 @@ CREATE TABLE ql3.dispatches (
   CONSTRAINT dispatches_state CHECK (CASE state
     WHEN 'claimed' THEN writer_outcome IS NULL AND judged_outcome IS NULL AND override_outcome IS NULL AND concluded_at IS NULL
     WHEN 'released' THEN concluded_at IS NOT NULL
-    WHEN 'succeeded' THEN concluded_at IS NOT NULL AND 'succeeded' IN (writer_outcome, judged_outcome, override_outcome)
-    WHEN 'failed' THEN concluded_at IS NOT NULL AND 'failed' IN (writer_outcome, judged_outcome, override_outcome)
-    WHEN 'not_sent' THEN concluded_at IS NOT NULL AND 'not_sent' IN (writer_outcome, judged_outcome, override_outcome)
-    WHEN 'unknown' THEN concluded_at IS NOT NULL AND 'unknown' IN (writer_outcome, judged_outcome, override_outcome)
+    WHEN 'succeeded' THEN concluded_at IS NOT NULL
+      AND (writer_outcome = 'succeeded' OR judged_outcome = 'succeeded' OR override_outcome = 'succeeded')
+    WHEN 'failed' THEN concluded_at IS NOT NULL
+      AND (writer_outcome = 'failed' OR judged_outcome = 'failed' OR override_outcome = 'failed')
+    WHEN 'not_sent' THEN concluded_at IS NOT NULL
+      AND (writer_outcome = 'not_sent' OR judged_outcome = 'not_sent' OR override_outcome = 'not_sent')
+    WHEN 'unknown' THEN concluded_at IS NOT NULL
+      AND (writer_outcome = 'unknown' OR judged_outcome = 'unknown' OR override_outcome = 'unknown')
     ELSE false END)
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE ql3.dispatches IS 'one row per attempt: one token''s try at one (request, item); released ones stay';
@@ -340,8 +344,9 @@ INSERT INTO ql3.dispatch_lineage
 CREATE VIEW ql3.dispatch_candidates AS
   SELECT d.attempt AS id, d.request_uid AS run_id, d.state AS status, d.claimed_at AS created_at, d.observe_at AS lost_at,
          d.request_uid, d.item, d.action, d.arguments, d.writer, d.permit_digest IS NOT NULL AS permitted,
-         (l.system_identifier, l.timeline, l.database, l.installation) IS NOT DISTINCT FROM
-           (live.system_identifier, live.timeline, live.database, live.installation) AS own_lineage,
+         l.system_identifier IS NOT DISTINCT FROM live.system_identifier AND l.timeline IS NOT DISTINCT FROM live.timeline
+           AND l.database IS NOT DISTINCT FROM live.database
+           AND l.installation IS NOT DISTINCT FROM live.installation AS own_lineage,
          statement_timestamp() - (d.observe_at - d.observe_after * interval '1 microsecond') AS age
     FROM ql3.dispatches AS d
     JOIN ql3.dispatch_lineage AS l ON l.lineage = d.lineage
@@ -424,14 +429,15 @@ CREATE VIEW ql3.dispatch_halted AS
            l.system_identifier, l.timeline), NULL, l.seen_at
     FROM ql3.dispatch_lineage AS l CROSS JOIN ql3.ql3_live_lineage() AS live
    WHERE live.system_identifier IS NOT NULL
-     AND (l.system_identifier, l.timeline, l.database, l.installation)
-         IS DISTINCT FROM (live.system_identifier, live.timeline, live.database, live.installation)
+     AND (l.system_identifier IS DISTINCT FROM live.system_identifier OR l.timeline IS DISTINCT FROM live.timeline
+          OR l.database IS DISTINCT FROM live.database OR l.installation IS DISTINCT FROM live.installation)
      AND coalesce(current_setting('ql3.dispatch_after_promotion', true), 'halt') <> 'allow'
      AND NOT EXISTS (
        SELECT FROM ql3.dispatch_confirmations AS c JOIN ql3.dispatch_lineage AS made ON made.lineage = c.lineage
         WHERE l.lineage = ANY (c.covered)
-          AND (made.system_identifier, made.timeline, made.database, made.installation)
-              IS NOT DISTINCT FROM (live.system_identifier, live.timeline, live.database, live.installation));
+          AND made.system_identifier IS NOT DISTINCT FROM live.system_identifier
+          AND made.timeline IS NOT DISTINCT FROM live.timeline AND made.database IS NOT DISTINCT FROM live.database
+          AND made.installation IS NOT DISTINCT FROM live.installation);
 COMMENT ON VIEW ql3.dispatch_halted IS
   'what halts dispatch now: halts by hand, and lineages nobody confirmed; empty = nothing does (a standby cannot tell of lineages)';
 
