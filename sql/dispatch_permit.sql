@@ -90,9 +90,11 @@ BEGIN;
 DECLARE c CURSOR WITH HOLD FOR SELECT :p;
 FETCH 1 FROM c;
 ROLLBACK;
-\set FETCH_COUNT 1
-SELECT :p;
-\unset FETCH_COUNT
+-- FETCH_COUNT of psql, as it was up to 16.
+BEGIN;
+DECLARE _psql_cursor NO SCROLL CURSOR FOR SELECT :p;
+FETCH FORWARD 1 FROM _psql_cursor;
+ROLLBACK;
 -- An old snapshot, read only.
 SET default_transaction_isolation = 'repeatable read';
 SELECT :p;
