@@ -92,6 +92,8 @@ INSERT INTO changes (wanted, change) VALUES
   ('capabilities: %control-core 7', 'UPDATE ql3.schema_capabilities SET version = 6 WHERE contract = ''control-core'''),
   ('capabilities: %control-core 7', 'UPDATE ql3.schema_capabilities SET capabilities = ''{}'' WHERE contract = ''control-core'''),
   ('capabilities: %ql3 1', 'DELETE FROM ql3.schema_capabilities WHERE contract = ''ql3'''),
+  ('capabilities: %control-core 7', 'UPDATE ql3.schema_capabilities SET capabilities = capabilities || ''{"exactly_once": 1}'' WHERE contract = ''control-core'''),
+  ('capabilities: %(not ours: control-plane 1)', 'INSERT INTO ql3.schema_capabilities VALUES (''control-plane'', 1, ''{}'')'),
   ('installation: %', 'DELETE FROM ql3.installation'),
   -- rights
   ('rights: PUBLIC has EXECUTE on function ql3.ql3_claim(%', 'GRANT EXECUTE ON FUNCTION ql3.ql3_claim TO PUBLIC'),

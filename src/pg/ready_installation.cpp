@@ -20,14 +20,14 @@ constexpr check rights_check{"rights", level_error, for_both};
 constexpr check grants_check{"grants", level_error, for_both};
 constexpr check owner_check{"owner", level_warning, for_both};
 
-// The capabilities are those of this version's contract; `ql3` tells which protocols its rows have.
+// The capabilities are those of this version's contract, no more and no fewer; `ql3` tells which protocols its rows have.
 constinit statement capabilities{
-    "SELECT w.contract || ' ' || w.version,"
-    "       c.version IS NOT DISTINCT FROM w.version AND c.capabilities @> w.capabilities"
+    "SELECT coalesce(w.contract || ' ' || w.version, format('(not ours: %s %s)', c.contract, c.version)),"
+    "       (c.version, c.capabilities) IS NOT DISTINCT FROM (w.version, w.capabilities)"
     "  FROM (VALUES ('control-core'::text, 7, '{\"cluster_recovery_claim\": 1}'::jsonb),"
     "               ('ql3', 1, '{\"at_most_once_dispatch\": 1, \"protocol\": 1, \"recovery_claims\": 1}'))"
     "         AS w (contract, version, capabilities)"
-    "  LEFT JOIN ql3.schema_capabilities AS c ON c.contract = w.contract ORDER BY 1"};
+    "  FULL JOIN ql3.schema_capabilities AS c ON c.contract = w.contract ORDER BY 1"};
 
 constinit statement installations{"SELECT count(*) FROM ql3.installation"};
 
@@ -142,7 +142,7 @@ void check_installation(readiness& to) {
     }
     if (bad.empty()) to.good(capabilities_check, good.view());
     else
-      to.bad(capabilities_check, (long_text() << "ql3.schema_capabilities does not say: " << bad.view()).view(),
+      to.bad(capabilities_check, (long_text() << "ql3.schema_capabilities does not say just this: " << bad.view()).view(),
              reinstall);
   });
   to.run(catalog_check, [&] {
