@@ -20,7 +20,8 @@ constexpr check rights_check{"rights", level_error, for_both};
 constexpr check grants_check{"grants", level_error, for_both};
 constexpr check owner_check{"owner", level_warning, for_both};
 
-// The capabilities are those of this version's contract, no more and no fewer; `ql3` tells which protocols its rows have.
+// The capabilities are those of this version's contract, no more and no fewer; `ql3` tells which protocols its rows
+// have.
 constinit statement capabilities{
     "SELECT coalesce(w.contract || ' ' || w.version, format('(not ours: %s %s)', c.contract, c.version)),"
     "       (c.version, c.capabilities) IS NOT DISTINCT FROM (w.version, w.capabilities)"
@@ -142,8 +143,8 @@ void check_installation(readiness& to) {
     }
     if (bad.empty()) to.good(capabilities_check, good.view());
     else
-      to.bad(capabilities_check, (long_text() << "ql3.schema_capabilities does not say just this: " << bad.view()).view(),
-             reinstall);
+      to.bad(capabilities_check,
+             (long_text() << "ql3.schema_capabilities does not say just this: " << bad.view()).view(), reinstall);
   });
   to.run(catalog_check, [&] {
     if (same) compare_catalog(to, catalog_check, core_extension, shipped_contract());
