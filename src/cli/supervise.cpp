@@ -106,7 +106,7 @@ class Ends {
  private:
   // Giving back takes 5 s at most; what is longer waits for a name server or a host, which no
   // signal interrupts.
-  static constexpr std::chrono::seconds last_patience{8};
+  static constexpr std::chrono::seconds last_patience{6};
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
