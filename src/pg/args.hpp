@@ -67,6 +67,7 @@ class request_bytes {
   void digest(unsigned char (&digest)[digest_size]) const;
 
  private:
+  void append(const char* bytes, std::size_t size);
   StringInfoData* buffer_;
 };
 

@@ -47,19 +47,19 @@ inline void index_insert_one(Relation index, Datum* values, bool* nulls, ItemPoi
 #endif
 }
 
-// Writes the new version of a row that this transaction has locked. `indexes`: it needs entries of its own (not HOT).
-inline bool update_locked(Relation table, ItemPointer before, TupleTableSlot* after, bool* indexes) {
+// Writes the new version of a row, waiting for whoever has it. `indexes`: it needs entries of its own (not HOT).
+inline TM_Result update_row(Relation table, ItemPointer before, TupleTableSlot* after, bool* indexes) {
   TM_FailureData failed;
   LockTupleMode mode;
 #if PG_VERSION_NUM >= 160000
   TU_UpdateIndexes which = TU_None;
-  bool const done = table_tuple_update(table, before, after, GetCurrentCommandId(true), InvalidSnapshot,
-                                       InvalidSnapshot, true, &failed, &mode, &which) == TM_Ok;
+  TM_Result const done = table_tuple_update(table, before, after, GetCurrentCommandId(true), InvalidSnapshot,
+                                            InvalidSnapshot, true, &failed, &mode, &which);
   *indexes = which != TU_None;
   return done;
 #else
   return table_tuple_update(table, before, after, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, true,
-                            &failed, &mode, indexes) == TM_Ok;
+                            &failed, &mode, indexes);
 #endif
 }
 

@@ -2,6 +2,7 @@
 
 #include "control_columns.hpp"
 #include "control_peek.hpp"
+#include "row_columns.hpp"
 #include "session.hpp"
 #include "try_lock.hpp"
 
@@ -60,39 +61,10 @@ void write(HeapTuple before, std::string_view kind, const changes& to) {
     note_due(kind, DatumGetTimestampTz(to.values[control_due_at - 1]));
 }
 
-// The columns of one tuple.
-struct opened_row {
-  Datum values[control_columns_end];
-  bool nulls[control_columns_end];
-
-  bool has(int column) const noexcept { return !nulls[column - 1]; }
-  Datum datum(int column) const noexcept { return values[column - 1]; }
-  std::string_view text(int column) const { return text_of(datum(column)); }
-  std::optional<std::string_view> maybe_text(int column) const {
-    return has(column) ? std::optional(text(column)) : std::nullopt;
-  }
-  instant time(int column) const noexcept { return DatumGetTimestampTz(datum(column)); }
-  std::optional<instant> maybe_time(int column) const noexcept {
-    return has(column) ? std::optional(time(column)) : std::nullopt;
-  }
-  const unsigned char* maybe_digest(int column) const {
-    return has(column) ? reinterpret_cast<const unsigned char*>(text(column).data()) : nullptr;
-  }
-};
-
 }  // namespace
 
 locked_control read_locked(HeapTuple tuple) {
-  opened_row at;
-  call([&] {
-    Datum all[changes::capacity];
-    bool none[changes::capacity];
-    TupleDesc const descriptor = controls().relation()->rd_att;
-    if (descriptor->natts > changes::capacity) elog(ERROR, "too many columns in a table of ql3");
-    heap_deform_tuple(tuple, descriptor, all, none);
-    memcpy(at.values, all, sizeof(Datum) * (control_columns_end - 1));
-    memcpy(at.nulls, none, sizeof(bool) * (control_columns_end - 1));
-  });
+  row_columns const at(tuple, controls());
   // Fail closed on a row written by a later protocol.
   if (DatumGetInt16(at.datum(control_protocol)) > protocol_known)
     throw error(sqlstate::feature_not_supported, "a control row was written by a later version of ql3",
@@ -129,12 +101,11 @@ locked_control read_locked(HeapTuple tuple) {
 bounded<std::optional<locked_control>> lock_all(const bounded<target_name>& names, lock_wait policy) {
   own_table& table = controls();
   Snapshot const snapshot = fresh_snapshot();
+  HeapTuple found[page_size_max];
+  table.find_and_lock(snapshot, names.data(), static_cast<int>(names.size()), policy, found);
   bounded<std::optional<locked_control>> locked;
-  for (const target_name& each : names) {
-    check_for_interrupts();
-    HeapTuple const row = table.find_and_lock(snapshot, each.kind, each.id, policy);
-    locked.push_back(row == nullptr ? std::nullopt : std::optional(read_locked(row)));
-  }
+  for (std::size_t at = 0; at < names.size(); ++at)
+    locked.push_back(found[at] == nullptr ? std::nullopt : std::optional(read_locked(found[at])));
   release_snapshot(snapshot);
   return locked;
 }

@@ -31,10 +31,7 @@ struct locked_control {
   bool is_incident_of(const facts& now) const noexcept { return now.same_incident(run_id, status, lost_at); }
 };
 
-struct target_name {
-  std::string_view kind;
-  std::string_view id;
-};
+using target_name = own_table::row_name;
 
 // Locks the row if nobody else has it; never waits.
 std::optional<locked_control> lock_if_free(std::string_view kind, std::string_view id);

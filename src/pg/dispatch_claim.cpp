@@ -89,7 +89,7 @@ Datum dispatch_claim(FunctionCallInfo fcinfo) {
     else
       row.null().null();
     row.text(verdict.detail).into(result);
-  });
+  }, versions_may::agree, pin_when::needed);
   return Datum(0);
 }
 
@@ -135,7 +135,7 @@ Datum dispatch_permit(FunctionCallInfo fcinfo) {
     bound_transaction();
     force_synchronous_commit();
     return permit_attempt(name, writer, with, permit);
-  }));
+  }, versions_may::agree, pin_when::needed));
 }
 
 }  // namespace

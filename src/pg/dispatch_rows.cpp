@@ -1,5 +1,7 @@
 #include "dispatch_rows.hpp"
 
+#include "dispatch_columns.hpp"
+#include "row_columns.hpp"
 #include "session.hpp"
 #include "tombstones.hpp"
 #include "try_lock.hpp"
@@ -12,40 +14,25 @@ namespace ql3::pg {
 
 namespace {
 
-#define QL3_ATTEMPT_COLUMNS                                                                     \
-  "SELECT attempt, attempt_no, state, action, arguments, writer, token_digest, permit_digest, " \
-  "lineage, claimed_at,"                                                                        \
-  "       permitted_at, observe_after, observe_at, writer_outcome, judged_outcome, "            \
-  "override_outcome, concluded_at,"                                                             \
-  "       contradicted, detail, protocol FROM ql3.dispatches"
+constexpr char of_token[] = "dispatches_token_key";
+constexpr char in_order[] = "dispatches_order_key";
+constexpr char of_attempt[] = "dispatches_pkey";
+// Its rows are few, and in no order.
+constexpr char standing[] = "dispatches_unreleased_idx";
+constexpr int standing_max = 100;
 
-constinit statement of_token{QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 AND token_digest = $3", TEXTOID,
-                             TEXTOID, BYTEAOID};
-constinit statement unreleased{
-    QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 AND state <> 'released' ORDER BY attempt_no LIMIT 1",
-    TEXTOID, TEXTOID};
-constinit statement concluded{QL3_ATTEMPT_COLUMNS
-                              " WHERE request_uid = $1 AND item = $2 AND state <> 'released' AND state <> 'claimed'"
-                              " ORDER BY attempt_no LIMIT 1",
-                              TEXTOID, TEXTOID};
-constinit statement unpermitted{QL3_ATTEMPT_COLUMNS
-                                " WHERE request_uid = $1 AND item = $2 AND state <> 'released' AND state = 'claimed'"
-                                " AND permit_digest IS NULL ORDER BY attempt_no LIMIT 1",
-                                TEXTOID, TEXTOID};
-constinit statement unreleased_count{
-    "SELECT pg_catalog.count(*) FROM (SELECT FROM ql3.dispatches WHERE request_uid = $1 AND item = "
-    "$2"
-    "  AND state <> 'released' LIMIT 100) AS standing",
-    TEXTOID, TEXTOID};
-constinit statement latest{QL3_ATTEMPT_COLUMNS " WHERE request_uid = $1 AND item = $2 ORDER BY attempt_no DESC LIMIT 1",
-                           TEXTOID, TEXTOID};
-constinit statement by_id{QL3_ATTEMPT_COLUMNS " WHERE attempt = $1", UUIDOID};
-constinit statement item_by_id{"SELECT request_uid, item FROM ql3.dispatches WHERE attempt = $1", UUIDOID};
-constinit statement first_identity{
-    "SELECT action, arguments FROM ql3.dispatches WHERE request_uid = $1 AND item = $2 AND action "
-    "IS NOT NULL"
-    " ORDER BY attempt_no LIMIT 1",
-    TEXTOID, TEXTOID};
+bool has_state(TupleTableSlot* row, dispatch_state st) {
+  bool null;
+  return text_of(slot_getattr(row, attempt_state, &null)) == to_text(st);
+}
+bool is_null(TupleTableSlot* row, int column) { return slot_attisnull(row, column); }
+
+bool is_unreleased(TupleTableSlot* row) { return !has_state(row, dispatch_state::released); }
+bool is_concluded(TupleTableSlot* row) { return is_unreleased(row) && !has_state(row, dispatch_state::claimed); }
+bool is_unpermitted(TupleTableSlot* row) {
+  return has_state(row, dispatch_state::claimed) && is_null(row, attempt_permit_digest);
+}
+bool has_identity(TupleTableSlot* row) { return !is_null(row, attempt_action); }
 
 // null is not absent: -> tells them apart.
 constinit statement difference{
@@ -55,116 +42,102 @@ constinit statement difference{
     " ORDER BY k COLLATE \"C\" LIMIT 1",
     JSONBOID, JSONBOID};
 
-constinit statement insert_row{
-    "INSERT INTO ql3.dispatches (attempt, request_uid, item, attempt_no, state, action, arguments, "
-    "writer, token_digest,"
-    "  lineage, claimed_at, observe_after, observe_at, writer_outcome, override_outcome, "
-    "concluded_at, detail)"
-    " VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
-    // Only an old snapshot can meet a row here: that is 40001 then, not a duplicate.
-    " ON CONFLICT DO NOTHING",
-    UUIDOID,
-    TEXTOID,
-    TEXTOID,
-    INT4OID,
-    TEXTOID,
-    TEXTOID,
-    JSONBOID,
-    TEXTOID,
-    BYTEAOID,
-    UUIDOID,
-    TIMESTAMPTZOID,
-    INT8OID,
-    TIMESTAMPTZOID,
-    TEXTOID,
-    TEXTOID,
-    TIMESTAMPTZOID,
-    TEXTOID};
-
-constinit statement update_row{
-    "UPDATE ql3.dispatches SET state = $2, permit_digest = $3, permitted_at = $4, observe_after = "
-    "$5, observe_at = $6,"
-    "  writer_outcome = $7, judged_outcome = $8, override_outcome = $9, concluded_at = $10, "
-    "contradicted = $11,"
-    "  detail = $12 WHERE attempt = $1",
-    UUIDOID,
-    TEXTOID,
-    BYTEAOID,
-    TIMESTAMPTZOID,
-    INT8OID,
-    TIMESTAMPTZOID,
-    TEXTOID,
-    TEXTOID,
-    TEXTOID,
-    TIMESTAMPTZOID,
-    BOOLOID,
-    TEXTOID};
-
 constexpr int protocol_known = 1;
 
-const unsigned char* digest_at(const rows& found, int column) {
-  if (found.is_null(0, column)) return nullptr;
-  return reinterpret_cast<const unsigned char*>(keep_text(text_of(found.datum(0, column))).data());
+using pick = own_table::pick;
+
+index_keys of_item(const item_name& name) { return index_keys().text(name.request_uid).text(name.item); }
+
+HeapTuple find(const char* index, const index_keys& key, row_test wanted = nullptr, pick which = pick::first,
+               int column = 0) {
+  own_table& table = dispatches();
+  Snapshot const snapshot = fresh_snapshot();
+  HeapTuple const row = table.find(snapshot, index, key, wanted, which, column);
+  release_snapshot(snapshot);
+  return row;
 }
 
-std::optional<attempt_row> first(const rows& found) {
-  if (found.empty()) return std::nullopt;
-  if (DatumGetInt16(found.datum(0, 20)) > protocol_known)
+std::optional<attempt_row> read(HeapTuple found) {
+  if (found == nullptr) return std::nullopt;
+  row_columns const at(found, dispatches());
+  if (at.number16(attempt_protocol) > protocol_known)
     throw error(sqlstate::feature_not_supported, "a dispatch was written by a later version of ql3",
                 "Install the library of that version, then ALTER EXTENSION ql3 UPDATE.");
   attempt_row row{};
-  row.attempt = uuid_of(found.datum(0, 1));
-  row.attempt_no = found.number32(0, 2);
-  std::optional<dispatch_state> const st = parse_dispatch_state(found.text(0, 3));
+  row.row = found;
+  row.attempt = uuid_of(at.datum(attempt_id));
+  row.attempt_no = at.number32(attempt_number);
+  std::optional<dispatch_state> const st = parse_dispatch_state(at.text(attempt_state));
   if (!st) throw error(sqlstate::internal_error, "unknown state in ql3.dispatches");
-  if (!found.is_null(0, 4)) row.action = keep_text(found.text(0, 4));
-  if (!found.is_null(0, 5)) {
-    Datum const document = found.datum(0, 5);
-    row.arguments = call([&] { return JsonbPGetDatum(DatumGetJsonbPCopy(document)); });
+  row.action = at.maybe_text(attempt_action);
+  if (at.has(attempt_arguments)) {
+    Datum const document = at.datum(attempt_arguments);
+    row.arguments = call([&] { return JsonbPGetDatum(DatumGetJsonbP(document)); });
   }
-  row.writer = keep_text(found.text(0, 6));
-  row.token_digest = digest_at(found, 7);
-  row.permit_digest = digest_at(found, 8);
-  row.lineage = uuid_of(found.datum(0, 9));
-  row.claimed_at = found.time(0, 10);
-  row.permitted_at = found.maybe_time(0, 11);
-  row.observe_after = found.number(0, 12);
-  row.observe_at = found.time(0, 13);
-  row.facts.writer = fact_of(found, 0, 14);
-  row.facts.judged = fact_of(found, 0, 15);
-  row.facts.overridden = fact_of(found, 0, 16);
-  row.concluded_at = found.maybe_time(0, 17);
-  row.facts.contradicted = found.boolean(0, 18);
-  if (!found.is_null(0, 19)) row.detail = keep_text(found.text(0, 19));
+  row.writer = at.text(attempt_writer);
+  row.token_digest = at.maybe_digest(attempt_token_digest);
+  row.permit_digest = at.maybe_digest(attempt_permit_digest);
+  row.lineage = uuid_of(at.datum(attempt_lineage));
+  row.claimed_at = at.time(attempt_claimed_at);
+  row.permitted_at = at.maybe_time(attempt_permitted_at);
+  row.observe_after = at.number(attempt_observe_after);
+  row.observe_at = at.time(attempt_observe_at);
+  row.facts.writer = fact_of(at.maybe_text(attempt_writer_outcome));
+  row.facts.judged = fact_of(at.maybe_text(attempt_judged_outcome));
+  row.facts.overridden = fact_of(at.maybe_text(attempt_override_outcome));
+  row.concluded_at = at.maybe_time(attempt_concluded_at);
+  row.facts.contradicted = at.boolean(attempt_contradicted);
+  row.detail = at.maybe_text(attempt_detail);
   row.facts.released = *st == dispatch_state::released;
   row.facts.permitted = row.permit_digest != nullptr;
   return row;
 }
 
-params item_params(const item_name& name) {
-  params to;
-  to.text(name.request_uid).text(name.item);
-  return to;
-}
-
-// The first of the rows, else what was pruned.
+// The row, else what was pruned.
 template <class Pruned>
-std::optional<attempt_row> first_or(const rows& found, Pruned&& pruned) {
-  std::optional<attempt_row> row = first(found);
+std::optional<attempt_row> found_or(HeapTuple found, Pruned&& pruned) {
+  std::optional<attempt_row> row = read(found);
   return row ? row : pruned();
 }
 
 std::optional<identity> identity_of(const item_name& name) {
-  rows const found = first_identity.run(item_params(name));
-  if (found.empty()) return std::nullopt;
-  Datum const document = found.datum(0, 2);
-  return identity{keep_text(found.text(0, 1)), call([&] { return JsonbPGetDatum(DatumGetJsonbPCopy(document)); })};
+  std::optional<attempt_row> const first = read(find(in_order, of_item(name), has_identity));
+  if (!first) return std::nullopt;
+  return identity{*first->action, *first->arguments};
+}
+
+// From REPEATABLE READ on an attempt may be there that our snapshot does not show: a serialization failure, and not a
+// duplicate.
+void refuse_unseen(const item_name& name, std::int32_t attempt_no, const unsigned char* token_digest) {
+  if (!IsolationUsesXactSnapshot()) return;
+  own_table& table = dispatches();
+  Snapshot const latest = call([] { return RegisterSnapshot(GetLatestSnapshot()); });
+  bool const there = table.find(latest, of_token, of_item(name).digest(token_digest)) != nullptr ||
+                     table.find(latest, in_order, of_item(name).number32(attempt_no)) != nullptr;
+  release_snapshot(latest);
+  if (there)
+    throw error("40001", "could not serialize access due to concurrent update", "Repeat the transaction.");
+}
+
+void set(changes& to, int column, const std::optional<std::string_view>& text) {
+  if (text) to.set(column, text_datum(*text));
+  else to.clear(column);
+}
+void set(changes& to, int column, const std::optional<instant>& at) {
+  if (at) to.set(column, TimestampTzGetDatum(*at));
+  else to.clear(column);
+}
+void set_facts(changes& to, const attempt_facts& facts) {
+  set(to, attempt_state, std::optional(to_text(state_of(facts))));
+  set(to, attempt_writer_outcome, word_of(facts.writer));
+  set(to, attempt_judged_outcome, word_of(facts.judged));
+  set(to, attempt_override_outcome, word_of(facts.overridden));
+  to.set(attempt_contradicted, BoolGetDatum(facts.contradicted));
 }
 
 }  // namespace
 
-fact fact_of(const rows& found, int row, int column) {
-  std::optional<std::string_view> const word = found.maybe_text(row, column);
+fact fact_of(const std::optional<std::string_view>& word) {
   if (!word) return std::nullopt;
   std::optional<outcome> const known = parse_outcome(*word);
   if (!known) throw error(sqlstate::internal_error, "unknown outcome in a table of dispatches");
@@ -184,34 +157,40 @@ void lock_item(const item_name& name) {
 }
 
 std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigned char* token_digest) {
-  return first_or(of_token.run(item_params(name).digest(token_digest)),
+  return found_or(find(of_token, of_item(name).digest(token_digest)),
                   [&] { return tombstone_of_token(name, token_digest); });
 }
 std::optional<attempt_row> unreleased_attempt(const item_name& name) {
-  return first_or(unreleased.run(item_params(name)), [&] { return unreleased_tombstone(name); });
+  return found_or(find(standing, of_item(name), is_unreleased, pick::least, attempt_number),
+                  [&] { return unreleased_tombstone(name); });
 }
 std::optional<attempt_row> concluded_attempt(const item_name& name) {
-  return first_or(concluded.run(item_params(name)), [&] { return unreleased_tombstone(name); });
+  return found_or(find(standing, of_item(name), is_concluded, pick::least, attempt_number),
+                  [&] { return unreleased_tombstone(name); });
 }
 std::optional<attempt_row> unpermitted_attempt(const item_name& name) {
-  return first(unpermitted.run(item_params(name)));
+  return read(find(standing, of_item(name), is_unpermitted, pick::least, attempt_number));
 }
 std::optional<attempt_row> latest_attempt(const item_name& name) {
-  return first_or(latest.run(item_params(name)), [&] { return latest_tombstone(name); });
+  return found_or(find(in_order, of_item(name), nullptr, pick::last), [&] { return latest_tombstone(name); });
 }
 std::optional<attempt_row> attempt_by_id(const uuid_value& attempt) {
-  return first(by_id.run(params().add(uuid_datum(attempt))));
+  return read(find(of_attempt, index_keys().uuid(uuid_datum(attempt))));
 }
 
 int count_unreleased(const item_name& name) {
-  rows const found = unreleased_count.run(item_params(name));
-  return static_cast<int>(found.number(0, 1)) + count_unreleased_tombstones(name);
+  own_table& table = dispatches();
+  Snapshot const snapshot = fresh_snapshot();
+  int const found = table.count(snapshot, standing, of_item(name), is_unreleased, standing_max);
+  release_snapshot(snapshot);
+  return found + count_unreleased_tombstones(name);
 }
 
 std::optional<item_name> item_of_attempt(const uuid_value& attempt) {
-  rows const found = item_by_id.run(params().add(uuid_datum(attempt)));
-  if (found.empty()) return std::nullopt;
-  return item_name{keep_text(found.text(0, 1)), keep_text(found.text(0, 2))};
+  HeapTuple const found = find(of_attempt, index_keys().uuid(uuid_datum(attempt)));
+  if (found == nullptr) return std::nullopt;
+  row_columns const at(found, dispatches());
+  return item_name{at.text(attempt_request_uid), at.text(attempt_item)};
 }
 
 void identity_digest(const identity& what, unsigned char (&digest)[digest_size]) {
@@ -242,30 +221,22 @@ std::optional<std::string_view> difference_from_known(const item_name& name, con
 
 void insert_attempt(const new_attempt& what) {
   std::optional<attempt_row> const last = latest_attempt(what.name);
-  params to;
-  to.add(uuid_datum(random_uuid()))
-      .text(what.name.request_uid)
-      .text(what.name.item)
-      .number32(last ? last->attempt_no + 1 : 1)
-      .text(to_text(state_of(what.facts)));
-  if (what.what)
-    to.text(what.what->action).add(what.what->arguments);
-  else
-    to.null().null();
-  to.text(what.writer)
-      .digest(what.token_digest)
-      .add(uuid_datum(what.lineage))
-      .time(what.claimed_at)
-      .number(what.observe_after)
-      .time(later(what.claimed_at, what.observe_after))
-      .text(word_of(what.facts.writer))
-      .text(word_of(what.facts.overridden));
-  if (state_of(what.facts) == dispatch_state::claimed)
-    to.null();
-  else
-    to.time(what.claimed_at);
-  if (insert_row.write(to.text(what.detail)) != 1)
-    throw error(sqlstate::internal_error, "an attempt exists already that was not seen");
+  std::int32_t const attempt_no = last ? last->attempt_no + 1 : 1;
+  refuse_unseen(what.name, attempt_no, what.token_digest);
+  changes to;
+  to.set(attempt_id, uuid_datum(random_uuid())).set(attempt_request_uid, text_datum(what.name.request_uid))
+      .set(attempt_item, text_datum(what.name.item)).set(attempt_number, Int32GetDatum(attempt_no));
+  set_facts(to, what.facts);
+  if (what.what) to.set(attempt_action, text_datum(what.what->action)).set(attempt_arguments, what.what->arguments);
+  to.set(attempt_writer, text_datum(what.writer)).set(attempt_token_digest, bytea_datum(what.token_digest, digest_size))
+      .set(attempt_lineage, uuid_datum(what.lineage)).set(attempt_claimed_at, TimestampTzGetDatum(what.claimed_at))
+      .set(attempt_observe_after, Int64GetDatum(what.observe_after))
+      .set(attempt_observe_at, TimestampTzGetDatum(later(what.claimed_at, what.observe_after)));
+  if (state_of(what.facts) != dispatch_state::claimed)
+    to.set(attempt_concluded_at, TimestampTzGetDatum(what.claimed_at));
+  set(to, attempt_detail, what.detail);
+  to.set(attempt_protocol, Int16GetDatum(protocol_known));
+  (void)dispatches().insert(to);
 }
 
 void update_attempt(const item_name& name, const attempt_row& row) {
@@ -273,24 +244,17 @@ void update_attempt(const item_name& name, const attempt_row& row) {
     update_tombstone(name, row);
     return;
   }
-  dispatch_state const st = state_of(row.facts);
-  params to;
-  to.add(uuid_datum(row.attempt)).text(to_text(st));
-  if (row.permit_digest != nullptr)
-    to.digest(row.permit_digest);
-  else
-    to.null();
-  to.time(row.permitted_at)
-      .number(row.observe_after)
-      .time(row.observe_at)
-      .text(word_of(row.facts.writer))
-      .text(word_of(row.facts.judged))
-      .text(word_of(row.facts.overridden));
-  if (st == dispatch_state::claimed)
-    to.null();
-  else
-    to.time(row.concluded_at.value_or(clock_now()));
-  update_row.write(to.boolean(row.facts.contradicted).text(row.detail));
+  changes to;
+  set_facts(to, row.facts);
+  if (row.permit_digest != nullptr) to.set(attempt_permit_digest, bytea_datum(row.permit_digest, digest_size));
+  else to.clear(attempt_permit_digest);
+  set(to, attempt_permitted_at, row.permitted_at);
+  to.set(attempt_observe_after, Int64GetDatum(row.observe_after))
+      .set(attempt_observe_at, TimestampTzGetDatum(row.observe_at));
+  if (state_of(row.facts) == dispatch_state::claimed) to.clear(attempt_concluded_at);
+  else to.set(attempt_concluded_at, TimestampTzGetDatum(row.concluded_at.value_or(clock_now())));
+  set(to, attempt_detail, row.detail);
+  (void)dispatches().update_unlocked(row.row, to);
 }
 
 item_name read_item(const arguments& given) {

@@ -1,16 +1,22 @@
-// The statements on ql3.dispatches, and the item's lock.
+// The rows of ql3.dispatches, by their indexes (own_table.hpp), and the item's lock.
 #pragma once
 
 #include "lineage.hpp"
 
 namespace ql3::pg {
 
+struct item_digests;
+
 struct item_name {
   std::string_view request_uid;
   std::string_view item;
+  // Made when a tombstone is first asked for, in the memory of the call.
+  mutable const item_digests* digests = nullptr;
 };
 
+// Views lie in `row`, of a tombstone too.
 struct attempt_row {
+  HeapTuple row;
   uuid_value attempt;
   std::int32_t attempt_no;
   std::optional<std::string_view> action;
@@ -75,7 +81,7 @@ void insert_attempt(const new_attempt& what);
 void update_attempt(const item_name& name, const attempt_row& row);
 
 // Words and values of a fact as the tables have them. XX000 for a word this library does not know.
-fact fact_of(const rows& found, int row, int column);
+fact fact_of(const std::optional<std::string_view>& word);
 std::optional<std::string_view> word_of(const fact& value);
 
 identity read_identity(const arguments& given, int action_position, int arguments_position);

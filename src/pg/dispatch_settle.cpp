@@ -126,7 +126,7 @@ Datum durably(Step&& step) {
     bound_transaction();
     force_synchronous_commit();
     return std::string_view(step());
-  }));
+  }, versions_may::agree, pin_when::needed));
 }
 
 Datum dispatch_extend(FunctionCallInfo fcinfo) {
@@ -138,7 +138,7 @@ Datum dispatch_extend(FunctionCallInfo fcinfo) {
     bound_transaction();
     refuse_prepare();
     return extend(who, observe_after);
-  }));
+  }, versions_may::agree, pin_when::needed));
 }
 
 Datum dispatch_settle(FunctionCallInfo fcinfo) {

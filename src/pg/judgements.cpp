@@ -5,7 +5,9 @@
 
 namespace ql3::pg {
 
-void write_judgement(const judgement& what) {
+namespace {
+
+changes row_of(const judgement& what) {
   own_table& history = judgements();
   changes to;
   auto text = [&](int column, const std::optional<std::string_view>& value) {
@@ -27,7 +29,24 @@ void write_judgement(const judgement& what) {
   to.set(judgement_failure_count, Int32GetDatum(what.failure_count));
   to.set(judgement_judged_at, TimestampTzGetDatum(what.judged_at));
   to.set(judgement_protocol, Int16GetDatum(protocol_known));
-  (void)history.insert(to);
+  return to;
+}
+
+}  // namespace
+
+void write_judgement(const judgement& what) { (void)judgements().insert(row_of(what)); }
+
+judgement_page::judgement_page(int most)
+    : rows_(call([&] { return static_cast<changes*>(palloc(sizeof(changes) * static_cast<Size>(most))); })),
+      most_(most) {}
+
+void judgement_page::add(const judgement& what) {
+  if (count_ == most_) write();
+  new (&rows_[count_++]) changes(row_of(what));
+}
+
+void judgement_page::write() {
+  judgements().insert_all(rows_, std::exchange(count_, 0));
 }
 
 }  // namespace ql3::pg

@@ -24,4 +24,17 @@ struct judgement {
 };
 void write_judgement(const judgement& what);
 
+// Judgements of one call, written together at its end: fewer records of WAL.
+class judgement_page {
+ public:
+  explicit judgement_page(int most);
+  void add(const judgement& what);
+  void write();
+
+ private:
+  changes* rows_;
+  int most_;
+  int count_ = 0;
+};
+
 }  // namespace ql3::pg

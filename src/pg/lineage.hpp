@@ -23,6 +23,7 @@ struct live_lineage {
   Oid database;
   uuid_value installation;
   std::optional<uuid_value> row;  // its row in ql3.dispatch_lineage, when there is one
+  bool has_others;                // whether there is a row of another one
 };
 
 // REQUIRES: not in recovery. Reads the live insertion timeline, not the control file's.

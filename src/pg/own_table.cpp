@@ -1,15 +1,7 @@
 #include "own_table.hpp"
 
 #include "compat.hpp"
-#include "row_checks.hpp"
-
-extern "C" {
-#include "catalog/dependency.h"
-#include "catalog/index.h"
-#include "commands/sequence.h"
-#include "nodes/execnodes.h"
-#include "storage/bufmgr.h"
-}
+#include "spi.hpp"
 
 namespace ql3::pg {
 
@@ -25,40 +17,11 @@ void check_columns(Relation table, const own_table::description& what) {
            what.columns[at]);
 }
 
-// Is writing the heap and its btree indexes all that a write does?
-bool is_plain_table(Relation table, int columns) {
-  return table->rd_rel->relkind == RELKIND_RELATION && table->rd_rel->relam == HEAP_TABLE_AM_OID &&
-         table->trigdesc == nullptr && table->rd_rules == nullptr && !table->rd_rel->relrowsecurity &&
-         !table->rd_rel->relispartition && (table->rd_att->constr == nullptr ||
-         !table->rd_att->constr->has_generated_stored) && table->rd_att->natts == columns;
-}
-
-bool is_plain_index(Relation index) {
-  return index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indimmediate && index->rd_index->indisvalid &&
-         !index->rd_index->indisexclusion;
-}
-
-bool is_changed(const IndexInfo* info, const changes& to) {
-  for (int at = 0; at < info->ii_NumIndexAttrs; ++at)
-    if (info->ii_IndexAttrNumbers[at] <= 0 || to.replaced[info->ii_IndexAttrNumbers[at] - 1]) return true;
-  return false;
-}
-
 HeapTuple copy_of(TupleTableSlot* slot) {
   HeapTuple const copy = ExecCopySlotHeapTuple(slot);
   copy->t_self = slot->tts_tid;
   ExecClearTuple(slot);
   return copy;
-}
-
-// What is not set is NULL.
-HeapTuple form(TupleDesc descriptor, const changes& values) {
-  bool nulls[MaxTupleAttributeNumber];
-  for (int at = 0; at < descriptor->natts; ++at)
-    nulls[at] = at >= changes::capacity || !values.replaced[at] || values.nulls[at];
-  Datum all[MaxTupleAttributeNumber];
-  for (int at = 0; at < descriptor->natts; ++at) all[at] = nulls[at] ? Datum(0) : values.values[at];
-  return heap_form_tuple(descriptor, all, nulls);
 }
 
 HeapTuple locked_version(Relation table, ItemPointer at, Snapshot snapshot, TupleTableSlot* slot, lock_wait policy) {
@@ -84,19 +47,38 @@ HeapTuple locked_version(Relation table, ItemPointer at, Snapshot snapshot, Tupl
   pg_unreachable();
 }
 
-HeapTuple found_row(Relation table, Relation key, Snapshot snapshot, TupleTableSlot* slot, std::string_view kind,
-                    std::string_view id) {
-  ScanKeyData keys[2];
-  ScanKeyEntryInitialize(&keys[0], 0, 1, BTEqualStrategyNumber, TEXTOID, C_COLLATION_OID, F_TEXTEQ,
-                         PointerGetDatum(cstring_to_text_with_len(kind.data(), static_cast<int>(kind.size()))));
-  ScanKeyEntryInitialize(&keys[1], 0, 2, BTEqualStrategyNumber, TEXTOID, C_COLLATION_OID, F_TEXTEQ,
-                         PointerGetDatum(cstring_to_text_with_len(id.data(), static_cast<int>(id.size()))));
-  IndexScanDesc const scan = compat::index_begin(table, key, snapshot, 2);
-  index_rescan(scan, keys, 2, nullptr, 0);
-  HeapTuple const found = index_getnext_slot(scan, ForwardScanDirection, slot) ? copy_of(slot) : nullptr;
+// Hands the rows with this key to `each` until it says no.
+template <class Each>
+void walk(Relation table, Relation index, Snapshot snapshot, TupleTableSlot* slot, const index_keys& key,
+          ScanDirection direction, Each each) {
+  ScanKeyData keys[index_keys::capacity];
+  key.into(keys);
+  IndexScanDesc const scan = compat::index_begin(table, index, snapshot, key.count());
+  index_rescan(scan, keys, key.count(), nullptr, 0);
+  while (index_getnext_slot(scan, direction, slot) && each()) {}
   index_endscan(scan);
+}
+
+HeapTuple found_row(Relation table, Relation index, Snapshot snapshot, TupleTableSlot* slot, const index_keys& key) {
+  HeapTuple found = nullptr;
+  walk(table, index, snapshot, slot, key, ForwardScanDirection, [&] {
+    found = copy_of(slot);
+    return false;
+  });
   return found;
 }
+
+// An index by its name, as a scan needs it.
+Relation open_index(const char* name, LOCKMODE lock) {
+  Relation const index = index_open(member_of_ours(name), lock);
+  if (!index->rd_index->indisvalid)
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("index \"%s\" is not valid", name),
+                    errhint("REINDEX INDEX ql3.%s makes it anew.", name)));
+  return index;
+}
+
+// A standby reads only.
+LOCKMODE lock_to_open() { return RecoveryInProgress() ? AccessShareLock : RowExclusiveLock; }
 
 }  // namespace
 
@@ -106,26 +88,48 @@ Oid member_of_ours(const char* name) {
   return found;
 }
 
+index_keys& index_keys::add(Oid type, Oid collation, RegProcedure equal, Datum value) {
+  Assert(count_ < capacity);
+  keys_[count_++] = {type, collation, equal, value};
+  return *this;
+}
+index_keys& index_keys::text(std::string_view value) {
+  return add(TEXTOID, C_COLLATION_OID, F_TEXTEQ, text_datum(value));
+}
+index_keys& index_keys::digest(const unsigned char* value) {
+  return add(BYTEAOID, InvalidOid, F_BYTEAEQ, bytea_datum(value, digest_size));
+}
+index_keys& index_keys::number32(std::int32_t value) {
+  return add(INT4OID, InvalidOid, F_INT4EQ, Int32GetDatum(value));
+}
+index_keys& index_keys::uuid(Datum value) { return add(UUIDOID, InvalidOid, F_UUID_EQ, value); }
+
+void index_keys::into(ScanKeyData* keys) const {
+  for (int at = 0; at < count_; ++at)
+    ScanKeyEntryInitialize(&keys[at], 0, static_cast<AttrNumber>(at + 1), BTEqualStrategyNumber, keys_[at].type,
+                           keys_[at].collation, keys_[at].equal, keys_[at].value);
+}
+
 void own_table::open(const description& what) {
   what_ = &what;
   table_ = call([&] {
-    Relation const table = table_open(member_of_ours(what.name), RowExclusiveLock);
-    key_ = index_open(member_of_ours(what.key_index), RowExclusiveLock);
+    LOCKMODE const lock = lock_to_open();
+    Relation const table = table_open(member_of_ours(what.name), lock);
+    key_ = open_index(what.key_index, lock);
     check_columns(table, what);
     read_slot_ = table_slot_create(table, nullptr);
     return table;
   });
   can_write_ = false;
   has_replaced_ = false;
+  may_replace_ = false;
+  prepared_ = 0;
 }
 
 void own_table::close() {
   call([&] {
-    if (can_write_ && plain_) {
-      for (int at = 0; at < index_count_; ++at) index_close(indexes_[at].index, NoLock);
-      ExecDropSingleTupleTableSlot(write_slot_);
-      FreeExecutorState(estate_);
-    }
+    close_indexes();
+    if (can_write_ && plain_) ExecDropSingleTupleTableSlot(write_slot_);
     ExecDropSingleTupleTableSlot(read_slot_);
     index_close(key_, NoLock);
     table_close(table_, NoLock);
@@ -133,186 +137,77 @@ void own_table::close() {
   table_ = nullptr;
 }
 
-void own_table::prepare_writes() {
-  if (can_write_) return;
-  call([&] {
-    index_count_ = 0;
-    plain_ = is_plain_table(table_, what_->column_count);
-    List* const indexes = plain_ ? RelationGetIndexList(table_) : NIL;
-    if (list_length(indexes) > indexes_max) plain_ = false;
-    if (plain_) {
-      CheckCmdReplicaIdentity(table_, CMD_UPDATE);
-      MemoryContext const before = MemoryContextSwitchTo(GetMemoryChunkContext(read_slot_));
-      ListCell* cell;
-      foreach (cell, indexes) {
-        Relation const index = index_open(lfirst_oid(cell), RowExclusiveLock);
-        if (!is_plain_index(index)) plain_ = false;
-        indexes_[index_count_++] = {index, BuildIndexInfo(index)};
-      }
-      if (plain_) {
-        write_slot_ = MakeSingleTupleTableSlot(table_->rd_att, &TTSOpsHeapTuple);
-        estate_ = CreateExecutorState();
-      } else {
-        for (int at = 0; at < index_count_; ++at) index_close(indexes_[at].index, NoLock);
-      }
-      MemoryContextSwitchTo(before);
-    }
-    list_free(indexes);
-  });
-  can_write_ = true;
-}
-
 HeapTuple own_table::lock_in_leaf(ItemPointer at, Snapshot snapshot, lock_wait policy) {
   return locked_version(table_, at, snapshot, read_slot_, policy);
 }
 
-HeapTuple own_table::find(Snapshot snapshot, std::string_view kind, std::string_view id) {
-  return call([&] { return found_row(table_, key_, snapshot, read_slot_, kind, id); });
-}
-
-HeapTuple own_table::find_and_lock(Snapshot snapshot, std::string_view kind, std::string_view id, lock_wait policy) {
+HeapTuple own_table::find(Snapshot snapshot, const char* index, const index_keys& key, row_test wanted, pick which,
+                          int column) {
   return call([&] {
-    HeapTuple const found = found_row(table_, key_, snapshot, read_slot_, kind, id);
-    return found == nullptr ? nullptr : lock_in_leaf(&found->t_self, snapshot, policy);
-  });
-}
-
-// REQUIRES: inside a leaf. `changed` is absent for an insert.
-void own_table::write_indexes(TupleTableSlot* slot, const changes* changed) {
-  ExprContext* const context = GetPerTupleExprContext(estate_);
-  context->ecxt_scantuple = slot;
-  for (int at = 0; at < index_count_; ++at) {
-    auto [index, info] = indexes_[at];
-    if (info->ii_Predicate != NIL) {
-      if (info->ii_PredicateState == nullptr) info->ii_PredicateState = ExecPrepareQual(info->ii_Predicate, estate_);
-      if (!ExecQual(info->ii_PredicateState, context)) continue;
-    }
-    Datum values[INDEX_MAX_KEYS];
-    bool nulls[INDEX_MAX_KEYS];
-    FormIndexDatum(info, slot, estate_, values, nulls);
-    compat::index_insert_one(index, values, nulls, &slot->tts_tid, table_,
-                             index->rd_index->indisunique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO,
-                             changed != nullptr && !is_changed(info, *changed), info);
-  }
-  ResetPerTupleExprContext(estate_);
-}
-
-HeapTuple own_table::insert(const changes& values) {
-  prepare_writes();
-  if (!plain_) return by_executor("INSERT", nullptr, values);
-  return call([&] {
-    HeapTuple const row = form(table_->rd_att, values);
-    row->t_tableOid = RelationGetRelid(table_);
-    ExecStoreHeapTuple(row, write_slot_, false);
-    check_row(table_, write_slot_, nullptr);
-    table_tuple_insert(table_, write_slot_, GetCurrentCommandId(true), 0, nullptr);
-    row->t_self = write_slot_->tts_tid;
-    write_indexes(write_slot_, nullptr);
-    ExecClearTuple(write_slot_);
-    return row;
-  });
-}
-
-HeapTuple own_table::update(HeapTuple before, const changes& to) {
-  prepare_writes();
-  has_replaced_ = true;
-  if (!plain_) return by_executor("UPDATE", before, to);
-  return call([&] {
-    HeapTuple const row =
-        heap_modify_tuple(before, table_->rd_att, const_cast<Datum*>(to.values), const_cast<bool*>(to.nulls),
-                          const_cast<bool*>(to.replaced));
-    ExecStoreHeapTuple(row, write_slot_, false);
-    check_row(table_, write_slot_, to.replaced);
-    // What this call has written before is to be seen.
-    CommandCounterIncrement();
-    bool indexes = false;
-    if (!compat::update_locked(table_, &before->t_self, write_slot_, &indexes))
-      elog(ERROR, "a row of \"%s\" changed under its lock", RelationGetRelationName(table_));
-    row->t_self = write_slot_->tts_tid;
-    if (indexes) write_indexes(write_slot_, &to);
-    ExecClearTuple(write_slot_);
-    return row;
-  });
-}
-
-void own_table::remove(HeapTuple row) {
-  prepare_writes();
-  has_replaced_ = true;
-  if (!plain_) {
-    (void)by_executor("DELETE", row, {});
-    return;
-  }
-  call([&] {
-    CommandCounterIncrement();
-    TM_FailureData failed;
-    if (table_tuple_delete(table_, &row->t_self, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, true,
-                           &failed, false) != TM_Ok)
-      elog(ERROR, "a row of \"%s\" changed under its lock", RelationGetRelationName(table_));
-  });
-}
-
-// The statement that anybody would write, for a table that somebody has added to. Slow and right.
-HeapTuple own_table::by_executor(const char* verb, HeapTuple before, const changes& to) {
-  return call([&]() -> HeapTuple {
-    MemoryContext const memory = CurrentMemoryContext;
-    TupleDesc const descriptor = table_->rd_att;
-    HeapTuple const row = before == nullptr
-        ? form(descriptor, to)
-        : heap_modify_tuple(before, descriptor, const_cast<Datum*>(to.values), const_cast<bool*>(to.nulls),
-                            const_cast<bool*>(to.replaced));
-    Oid types[changes::capacity];
-    Datum values[changes::capacity];
-    char nulls[changes::capacity];
-    int count = 0;
-    StringInfoData names;
-    StringInfoData places;
-    StringInfoData statement;
-    initStringInfo(&names);
-    initStringInfo(&places);
-    initStringInfo(&statement);
-    bool const is_insert = before == nullptr;
-    auto add = [&](int at) {
-      bool null;
-      types[count] = TupleDescAttr(descriptor, at)->atttypid;
-      values[count] = heap_getattr(row, at + 1, descriptor, &null);
-      nulls[count++] = null ? 'n' : ' ';
-    };
-    for (int at = 0; at < what_->column_count; ++at) {
-      bool const is_key = at < 2;
-      if (!is_insert && !is_key && !to.replaced[at]) continue;
-      add(at);
-      const char* const name = quote_identifier(what_->columns[at]);
-      if (is_insert) {
-        appendStringInfo(&names, "%s%s", count > 1 ? ", " : "", name);
-        appendStringInfo(&places, "%s$%d", count > 1 ? ", " : "", count);
-      } else if (!is_key) {
-        appendStringInfo(&names, "%s%s = $%d", count > 3 ? ", " : "", name, count);
+    HeapTuple found = nullptr;
+    std::int32_t best = 0;
+    Relation const by = open_index(index, lock_to_open());
+    walk(table_, by, snapshot, read_slot_, key, which == pick::last ? BackwardScanDirection : ForwardScanDirection, [&] {
+      CHECK_FOR_INTERRUPTS();
+      if (wanted != nullptr && !wanted(read_slot_)) return true;
+      if (which == pick::least || which == pick::most) {
+        bool null;
+        std::int32_t const here = DatumGetInt32(slot_getattr(read_slot_, column, &null));
+        if (found != nullptr && (which == pick::least ? here >= best : here <= best)) return true;
+        best = here;
+        found = copy_of(read_slot_);
+        return true;
       }
-    }
-    if (is_insert)
-      appendStringInfo(&statement, "INSERT INTO ql3.%s (%s) VALUES (%s)", what_->name, names.data, places.data);
-    else if (strcmp(verb, "DELETE") == 0)
-      appendStringInfo(&statement, "DELETE FROM ql3.%s WHERE %s = $1 AND %s = $2", what_->name, what_->columns[0],
-                       what_->columns[1]);
-    else
-      appendStringInfo(&statement, "UPDATE ql3.%s SET %s WHERE %s = $1 AND %s = $2", what_->name, names.data,
-                       what_->columns[0], what_->columns[1]);
-    int const code = SPI_execute_with_args(statement.data, count, types, values, nulls, false, 0);
-    MemoryContextSwitchTo(memory);
-    if (code < 0) elog(ERROR, "a write of ql3 failed: %s", SPI_result_code_string(code));
-    return row;
+      found = copy_of(read_slot_);
+      return false;
+    });
+    ExecClearTuple(read_slot_);
+    index_close(by, NoLock);
+    return found;
   });
 }
 
-std::int64_t next_identity(Relation table, AttrNumber column) {
-  static constinit Oid known_table = InvalidOid;
-  static constinit Oid sequence = InvalidOid;
+int own_table::count(Snapshot snapshot, const char* index, const index_keys& key, row_test wanted, int most) {
   return call([&] {
-    if (known_table != RelationGetRelid(table)) {
-      sequence = compat::identity_sequence(table, column);
-      known_table = RelationGetRelid(table);
+    int found = 0;
+    Relation const by = open_index(index, lock_to_open());
+    walk(table_, by, snapshot, read_slot_, key, ForwardScanDirection, [&] {
+      CHECK_FOR_INTERRUPTS();
+      return (wanted != nullptr && !wanted(read_slot_)) || ++found < most;
+    });
+    ExecClearTuple(read_slot_);
+    index_close(by, NoLock);
+    return found;
+  });
+}
+
+HeapTuple own_table::find(Snapshot snapshot, std::string_view kind, std::string_view id) {
+  index_keys const key = index_keys().text(kind).text(id);
+  return call([&] { return found_row(table_, key_, snapshot, read_slot_, key); });
+}
+
+void own_table::find_and_lock(Snapshot snapshot, const row_name* names, int count, lock_wait policy, HeapTuple* rows) {
+  call([&] {
+    auto text = [](std::string_view value) {
+      return PointerGetDatum(cstring_to_text_with_len(value.data(), static_cast<int>(value.size())));
+    };
+    ScanKeyData keys[2];
+    IndexScanDesc const scan = compat::index_begin(table_, key_, snapshot, 2);
+    for (int at = 0; at < count; ++at) {
+      CHECK_FOR_INTERRUPTS();
+      const row_name& name = names[at];
+      if (at == 0 || name.kind != names[at - 1].kind)
+        ScanKeyEntryInitialize(&keys[0], 0, 1, BTEqualStrategyNumber, TEXTOID, C_COLLATION_OID, F_TEXTEQ,
+                               text(name.kind));
+      ScanKeyEntryInitialize(&keys[1], 0, 2, BTEqualStrategyNumber, TEXTOID, C_COLLATION_OID, F_TEXTEQ, text(name.id));
+      index_rescan(scan, keys, 2, nullptr, 0);
+      rows[at] = nullptr;
+      if (!index_getnext_slot(scan, ForwardScanDirection, read_slot_)) continue;
+      ItemPointerData found = read_slot_->tts_tid;
+      rows[at] = lock_in_leaf(&found, snapshot, policy);
     }
-    return nextval_internal(sequence, false);
+    ExecClearTuple(read_slot_);
+    index_endscan(scan);
   });
 }
 

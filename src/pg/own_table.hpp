@@ -32,16 +32,45 @@ class changes {
 
 enum class lock_wait { skip, wait };
 
+// Equality on the first columns of an index of ours. Texts are in collation "C".
+class index_keys {
+ public:
+  static constexpr int capacity = 3;
+  index_keys& text(std::string_view value);
+  index_keys& digest(const unsigned char* value);
+  index_keys& uuid(Datum value);
+  index_keys& number32(std::int32_t value);
+  int count() const noexcept { return count_; }
+  // REQUIRES: inside a leaf.
+  void into(ScanKeyData* keys) const;
+
+ private:
+  struct key {
+    Oid type;
+    Oid collation;
+    RegProcedure equal;
+    Datum value;
+  };
+  index_keys& add(Oid type, Oid collation, RegProcedure equal, Datum value);
+  key keys_[capacity];
+  int count_ = 0;
+};
+
+// Which rows of a scan are wanted; runs inside a leaf.
+using row_test = bool (*)(TupleTableSlot*);
+
 // Everything here is the server's and made in the memory of the session; nothing has a destructor: after an error the
 // abort of the (sub)transaction closes what is open.
 class own_table {
  public:
-  // `columns` are the names that the table must begin with, in order (an internal error otherwise).
+  // `columns` are the names that the table must begin with, in order (an internal error otherwise); the first
+  // `key_columns` of them tell a row apart.
   struct description {
     const char* name;
     const char* key_index;
     const char* const* columns;
     int column_count;
+    int key_columns;
   };
 
   void open(const description& what);
@@ -53,29 +82,45 @@ class own_table {
   Relation key_index() const noexcept { return key_; }
   TupleTableSlot* slot() const noexcept { return read_slot_; }
 
-  // The row with this key as the snapshot sees it; nullptr: none. Keys are text in collation "C".
+  // The first row with this key that is wanted (nullptr: each is), as the snapshot sees it; nullptr: none. With a
+  // `column` (integer), the one that has least or most in it, whatever their order.
+  enum class pick { first, last, least, most };
+  HeapTuple find(Snapshot snapshot, const char* index, const index_keys& key, row_test wanted = nullptr,
+                 pick which = pick::first, int column = 0);
+  // How many rows with this key are wanted, at most `most`.
+  int count(Snapshot snapshot, const char* index, const index_keys& key, row_test wanted, int most);
+  // The row with this key, for tables whose key index is (kind, id).
   HeapTuple find(Snapshot snapshot, std::string_view kind, std::string_view id);
   // Locks it (FOR NO KEY UPDATE) and answers its newest version, or nullptr: gone, or another has it and `skip`.
   // Waits at most for the session's lock timeout (55P03). 40001 above READ COMMITTED when it changed since.
   // REQUIRES: inside a leaf.
   HeapTuple lock_in_leaf(ItemPointer at, Snapshot snapshot, lock_wait policy);
-  HeapTuple find_and_lock(Snapshot snapshot, std::string_view kind, std::string_view id, lock_wait policy);
+  // Of a page in the order given, by one scan.
+  struct row_name {
+    std::string_view kind;
+    std::string_view id;
+  };
+  void find_and_lock(Snapshot snapshot, const row_name* names, int count, lock_wait policy, HeapTuple* rows);
 
   // Each answers the row as written, for a further write in this call.
   HeapTuple insert(const changes& values);
+  // Several rows with fewer records of WAL.
+  void insert_all(const changes* rows, int count);
   // REQUIRES: this transaction has locked or written the row.
   HeapTuple update(HeapTuple before, const changes& to);
+  // For a row that was read under a lock of another kind: waits for whoever has the row, at most for the session's lock
+  // timeout (55P03); 40001 when they changed it.
+  HeapTuple update_unlocked(HeapTuple before, const changes& to);
   void remove(HeapTuple row);
 
  private:
-  struct written_index {
-    Relation index;
-    struct IndexInfo* info;
-  };
-  static constexpr int indexes_max = 8;
+  static constexpr int indexes_max = 10;
 
   void prepare_writes();
-  void write_indexes(TupleTableSlot* slot, const changes* changed);
+  void open_indexes();
+  void close_indexes();
+  void write_indexes(TupleTableSlot* slot, const bool* replaced);
+  TM_Result replace(HeapTuple before, const changes& to, HeapTuple& row);
   HeapTuple by_executor(const char* verb, HeapTuple before, const changes& to);
 
   const description* what_;
@@ -83,11 +128,12 @@ class own_table {
   Relation key_;
   TupleTableSlot* read_slot_;
   TupleTableSlot* write_slot_;
-  EState* estate_;
-  written_index indexes_[indexes_max];
+  Relation indexes_[indexes_max];
   int index_count_;
+  std::uint64_t prepared_;  // which preparation of the indexes is open; 0 = none
   bool can_write_;
   bool has_replaced_;
+  bool may_replace_;  // its rows have an identity for replicas, where they need one
   bool plain_;
 };
 

@@ -3,9 +3,12 @@
 #include "compat.hpp"
 
 extern "C" {
+#include "catalog/index.h"
 #include "nodes/bitmapset.h"
+#include "nodes/execnodes.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
+#include "rewrite/rewriteHandler.h"
 #include "utils/inval.h"
 #include "utils/syscache.h"
 }
@@ -14,13 +17,21 @@ namespace ql3::pg {
 
 namespace {
 
-constexpr int tables_max = 4;
-constexpr int checks_max = 16;
+constexpr int tables_max = 6;
+constexpr int checks_max = 24;
+constexpr int indexes_max = 10;
+constexpr int generated_max = 2;
 
 struct prepared_check {
   ExprState* state;
   Bitmapset* columns;
   const char* name;
+};
+
+struct prepared_value {
+  ExprState* state;
+  Bitmapset* columns;  // what it is made of
+  int column;          // from 1
 };
 
 struct prepared_table {
@@ -29,10 +40,15 @@ struct prepared_table {
   MemoryContext memory;
   EState* estate;
   prepared_check checks[checks_max];
-  int count;
+  int check_count;
+  prepared_value generated[generated_max];
+  int generated_count;
+  prepared_index index[indexes_max];
+  prepared_indexes indexes;
 };
 
 constinit prepared_table prepared[tables_max]{};
+constinit std::uint64_t preparations = 0;
 
 void on_relation_change(Datum, Oid relation) {
   for (prepared_table& each : prepared)
@@ -44,32 +60,78 @@ void on_function_change(Datum, int, uint32) { on_relation_change(Datum(0), Inval
 
 // Everything below runs inside a leaf: server structures only.
 
-void prepare(prepared_table& slot, Relation table) {
-  if (slot.memory != nullptr) MemoryContextDelete(slot.memory);
-  slot = prepared_table{};
-  MemoryContext const memory = AllocSetContextCreate(CurrentMemoryContext, "ql3 checks", ALLOCSET_SMALL_SIZES);
-  MemoryContext const before = MemoryContextSwitchTo(memory);
-  // Not stale from here on: an invalidation that arrives while we prepare marks it again.
-  slot.table = RelationGetRelid(table);
-  EState* const estate = CreateExecutorState();
+void prepare_checks(prepared_table& made, Relation table) {
   TupleConstr* const constraints = table->rd_att->constr;
-  int count = 0;
   for (int at = 0; constraints != nullptr && at < constraints->num_check; ++at) {
     const ConstrCheck& check = constraints->check[at];
     if (!compat::is_enforced(check)) continue;
-    if (count == checks_max) elog(ERROR, "too many CHECK constraints on \"%s\"", RelationGetRelationName(table));
+    if (made.check_count == checks_max)
+      elog(ERROR, "too many CHECK constraints on \"%s\"", RelationGetRelationName(table));
     auto* expression = static_cast<Expr*>(stringToNode(check.ccbin));
-    prepared_check made{nullptr, nullptr, pstrdup(check.ccname)};
-    pull_varattnos(reinterpret_cast<Node*>(expression), 1, &made.columns);
-    made.state = ExecPrepareExpr(expression, estate);
-    slot.checks[count++] = made;
+    prepared_check one{nullptr, nullptr, pstrdup(check.ccname)};
+    pull_varattnos(reinterpret_cast<Node*>(expression), 1, &one.columns);
+    one.state = ExecPrepareExpr(expression, made.estate);
+    made.checks[made.check_count++] = one;
   }
-  MemoryContextSwitchTo(before);
+}
+
+void prepare_generated(prepared_table& made, Relation table) {
+  for (int at = 0; at < table->rd_att->natts; ++at) {
+    if (TupleDescAttr(table->rd_att, at)->attgenerated != ATTRIBUTE_GENERATED_STORED) continue;
+    if (made.generated_count == generated_max)
+      elog(ERROR, "too many generated columns in \"%s\"", RelationGetRelationName(table));
+    Node* const expression = build_column_default(table, at + 1);
+    prepared_value one{nullptr, nullptr, at + 1};
+    pull_varattnos(expression, 1, &one.columns);
+    one.state = ExecPrepareExpr(reinterpret_cast<Expr*>(expression), made.estate);
+    made.generated[made.generated_count++] = one;
+  }
+}
+
+bool is_plain_index(Relation index) {
+  return index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indimmediate && index->rd_index->indisvalid &&
+         !index->rd_index->indisexclusion;
+}
+
+void prepare_indexes(prepared_table& made, Relation table) {
+  List* const list = RelationGetIndexList(table);
+  prepared_indexes& all = made.indexes;
+  all.plain = list_length(list) <= indexes_max;
+  ListCell* cell;
+  foreach (cell, list) {
+    if (!all.plain) break;
+    Relation const index = index_open(lfirst_oid(cell), RowExclusiveLock);
+    IndexInfo* const info = BuildIndexInfo(index);
+    ExprState* const predicate = info->ii_Predicate == NIL ? nullptr : ExecPrepareQual(info->ii_Predicate, made.estate);
+    made.index[all.count++] = {RelationGetRelid(index), info, predicate};
+    if (!is_plain_index(index)) all.plain = false;
+    index_close(index, NoLock);
+  }
+  list_free(list);
+  all.estate = made.estate;
+  all.number = ++preparations;
+}
+
+void prepare(prepared_table& slot, Relation table) {
+  if (slot.memory != nullptr) MemoryContextDelete(slot.memory);
+  slot = prepared_table{};
   // Only what is complete lives on.
+  prepared_table made{};
+  made.table = RelationGetRelid(table);
+  // Not stale from here on: an invalidation that arrives while we prepare marks it again.
+  slot.table = made.table;
+  MemoryContext const memory = AllocSetContextCreate(CurrentMemoryContext, "ql3 checks", ALLOCSET_SMALL_SIZES);
+  MemoryContext const before = MemoryContextSwitchTo(memory);
+  made.estate = CreateExecutorState();
+  prepare_checks(made, table);
+  prepare_generated(made, table);
+  prepare_indexes(made, table);
+  MemoryContextSwitchTo(before);
   MemoryContextSetParent(memory, CacheMemoryContext);
-  slot.memory = memory;
-  slot.estate = estate;
-  slot.count = count;
+  made.memory = memory;
+  made.stale = slot.stale;
+  slot = made;
+  slot.indexes.list = slot.index;
 }
 
 prepared_table& prepared_for(Relation table) {
@@ -92,10 +154,52 @@ bool touches(const Bitmapset* columns, const bool* replaced) {
   return false;
 }
 
+HeapTuple with_generated(const prepared_table& made, Relation table, HeapTuple row, TupleTableSlot* slot,
+                         ExprContext* context, bool* replaced) {
+  Datum values[MaxTupleAttributeNumber];
+  bool nulls[MaxTupleAttributeNumber];
+  bool changed[MaxTupleAttributeNumber]{};
+  bool any = false;
+  for (int at = 0; at < made.generated_count; ++at) {
+    const prepared_value& one = made.generated[at];
+    if (replaced != nullptr && !touches(one.columns, replaced)) continue;
+    int const column = one.column - 1;
+    values[column] = ExecEvalExpr(one.state, context, &nulls[column]);
+    bool was_null;
+    Datum const was = slot_getattr(slot, one.column, &was_null);
+    Form_pg_attribute const type = TupleDescAttr(table->rd_att, column);
+    if (was_null == nulls[column] && (was_null || datumIsEqual(was, values[column], type->attbyval, type->attlen)))
+      continue;
+    changed[column] = any = true;
+    if (replaced != nullptr) replaced[column] = true;
+  }
+  if (!any) return row;
+  HeapTuple const anew = heap_modify_tuple(row, table->rd_att, values, nulls, changed);
+  ExecStoreHeapTuple(anew, slot, false);
+  return anew;
+}
+
 }  // namespace
 
-void check_row(Relation table, TupleTableSlot* slot, const bool* replaced) {
+const prepared_indexes& indexes_of(Relation table) { return prepared_for(table).indexes; }
+
+bool index_values(const prepared_indexes& of, int at, TupleTableSlot* slot, Datum* values, bool* nulls) {
+  ExprContext* const context = GetPerTupleExprContext(of.estate);
+  ResetExprContext(context);
+  context->ecxt_scantuple = slot;
+  const prepared_index& one = of.list[at];
+  if (one.predicate != nullptr && !ExecQual(one.predicate, context)) return false;
+  FormIndexDatum(one.info, slot, of.estate, values, nulls);
+  return true;
+}
+
+HeapTuple complete_row(Relation table, HeapTuple row, TupleTableSlot* slot, bool* replaced) {
   TupleDesc const descriptor = table->rd_att;
+  prepared_table& made = prepared_for(table);
+  ExprContext* const context = GetPerTupleExprContext(made.estate);
+  ExecStoreHeapTuple(row, slot, false);
+  context->ecxt_scantuple = slot;
+  if (made.generated_count > 0) row = with_generated(made, table, row, slot, context, replaced);
   for (int at = 0; at < descriptor->natts; ++at) {
     if (replaced != nullptr && !replaced[at]) continue;
     if (!TupleDescAttr(descriptor, at)->attnotnull || !slot_attisnull(slot, at + 1)) continue;
@@ -104,11 +208,8 @@ void check_row(Relation table, TupleTableSlot* slot, const bool* replaced) {
                            NameStr(TupleDescAttr(descriptor, at)->attname), RelationGetRelationName(table)),
                     errtablecol(table, at + 1)));
   }
-  prepared_table& checks = prepared_for(table);
-  ExprContext* const context = GetPerTupleExprContext(checks.estate);
-  context->ecxt_scantuple = slot;
-  for (int at = 0; at < checks.count; ++at) {
-    const prepared_check& check = checks.checks[at];
+  for (int at = 0; at < made.check_count; ++at) {
+    const prepared_check& check = made.checks[at];
     if (replaced != nullptr && !touches(check.columns, replaced)) continue;
     if (!ExecCheck(check.state, context))
       ereport(ERROR, (errcode(ERRCODE_CHECK_VIOLATION),
@@ -117,7 +218,8 @@ void check_row(Relation table, TupleTableSlot* slot, const bool* replaced) {
                       errtableconstraint(table, check.name)));
   }
   context->ecxt_scantuple = nullptr;
-  ResetPerTupleExprContext(checks.estate);
+  ResetPerTupleExprContext(made.estate);
+  return row;
 }
 
 void watch_own_tables() {

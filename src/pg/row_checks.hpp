@@ -1,14 +1,37 @@
-// The CHECK and NOT NULL constraints of our own tables, made ready once per session. (The executor reads their stored
-// form anew for every statement: most of the time of a small write.)
+// What a write to one of our own tables needs beside the row: the constraints CHECK and NOT NULL, what is generated,
+// the indexes. Made ready once per session, anew when the table or a function changes. (The executor reads the stored
+// form of each expression anew for every statement: most of the time of a small write.)
 #pragma once
 
 #include "boundary.hpp"
 
 namespace ql3::pg {
 
-// Tests the row in `slot`; with `replaced` only constraints over those columns: the others held before. 23514, 23502.
-// REQUIRES: inside a leaf.
-void check_row(Relation table, TupleTableSlot* slot, const bool* replaced);
+struct prepared_index {
+  Oid index;
+  struct IndexInfo* info;
+  ExprState* predicate;  // nullptr: every row is in it
+};
+
+struct prepared_indexes {
+  std::uint64_t number;  // another one means that what is told here may have changed
+  bool plain;            // none is of a kind that is not known here: each is an immediate, valid B-tree
+  const prepared_index* list;
+  int count;
+  EState* estate;
+};
+
+// REQUIRES of all: inside a leaf.
+
+// Valid until something is asked of any table again.
+const prepared_indexes& indexes_of(Relation table);
+// The values by which the row in `slot` stands in one of them; false: it does not.
+bool index_values(const prepared_indexes& of, int at, TupleTableSlot* slot, Datum* values, bool* nulls);
+
+// Evaluates what is generated and stored, puts the row into `slot`, and tests it: with `replaced` only constraints over
+// those columns, because the others held before. Answers the row, formed anew where something generated changed; marks
+// that in `replaced`. 23514, 23502.
+HeapTuple complete_row(Relation table, HeapTuple row, TupleTableSlot* slot, bool* replaced);
 
 // Called once from _PG_init.
 void watch_own_tables();

@@ -2,6 +2,7 @@
 
 #include "compat.hpp"
 #include "control_columns.hpp"
+#include "dispatch_columns.hpp"
 #include "durability.hpp"
 #include "installed.hpp"
 #include "lineage.hpp"
@@ -75,7 +76,7 @@ void on_transaction_event(XactEvent event, void*) {
 
 }  // namespace
 
-session::session(versions_may versions) {
+session::session(versions_may versions, pin_when pinned) : pins_wait_(pinned == pin_when::needed) {
   if (versions == versions_may::agree) require_same_version();
   level_ = call([] {
     if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "ql3 could not connect to SPI");
@@ -84,7 +85,7 @@ session::session(versions_may versions) {
     return level;
   });
   memory_ = CurrentMemoryContext;
-  pin();
+  if (!pins_wait_) pin();
   // Last: where the constructor fails, no destructor puts the outer one back.
   present_ = this;
 }
@@ -102,13 +103,25 @@ own_table& session::table(const own_table::description& what) {
 
 own_table& controls() {
   static constexpr own_table::description what{"run_recovery_controls", "run_recovery_controls_pkey",
-                                               control_column_names, control_columns_end - 1};
+                                               control_column_names, control_columns_end - 1, 2};
   return session::present().table(what);
 }
 
 own_table& judgements() {
   static constexpr own_table::description what{"judgements", "judgements_pkey", judgement_column_names,
-                                               judgement_columns_end - 1};
+                                               judgement_columns_end - 1, 1};
+  return session::present().table(what);
+}
+
+own_table& dispatches() {
+  static constexpr own_table::description what{"dispatches", "dispatches_pkey", attempt_column_names,
+                                               attempt_columns_end - 1, 1};
+  return session::present().table(what);
+}
+
+own_table& tombstones() {
+  static constexpr own_table::description what{"dispatch_tombstones", "dispatch_tombstones_pkey",
+                                               tombstone_column_names, tombstone_columns_end - 1, 3};
   return session::present().table(what);
 }
 

@@ -9,17 +9,27 @@ namespace ql3::pg {
 // Whether a call needs the SQL and the library to be of one version (55000 when they are not).
 enum class versions_may { agree, differ };
 
+// Whether the settings are pinned at once, or when a statement is about to run: for calls that mostly run none, and
+// that open no subtransaction of their own.
+enum class pin_when { at_once, needed };
+
 // Connects to SPI and pins, for the length of the call, the settings under which our plans are made: no caller's
 // planner switch may change the shape of a plan, and no lock wait exceeds 1 s (promise 8).
 // On an error the (sub)transaction's abort undoes both; so the destructor acts only when the body ended well.
 class session {
  public:
-  explicit session(versions_may versions = versions_may::agree);
+  explicit session(versions_may versions = versions_may::agree, pin_when pinned = pin_when::at_once);
   ~session() noexcept { present_ = outer_; }
   void finish();
   // For the user's transition: our lock timeout stays, our planner pins do not. Call pin() afterwards.
   void unpin();
   void pin();
+  // Called before a statement runs.
+  static void pin_now() {
+    if (present_ == nullptr || !present_->pins_wait_) return;
+    present_->pins_wait_ = false;
+    present_->pin();
+  }
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
@@ -31,20 +41,23 @@ class session {
   static inline constinit session* present_ = nullptr;
   session* outer_ = present_;
   MemoryContext memory_;
-  own_table tables_[2];
-  const own_table::description* opened_[2]{};
+  own_table tables_[4];
+  const own_table::description* opened_[4]{};
   int level_;
   int pinned_level_;
+  bool pins_wait_;
 };
 
 // Our tables that are read and written without the executor. REQUIRES: inside in_session().
 own_table& controls();
 own_table& judgements();
+own_table& dispatches();
+own_table& tombstones();
 
 // Runs `body` inside a session.
 template <class Body>
-auto in_session(Body&& body, versions_may versions = versions_may::agree) {
-  session opened(versions);
+auto in_session(Body&& body, versions_may versions = versions_may::agree, pin_when pinned = pin_when::at_once) {
+  session opened(versions, pinned);
   auto run = [&] {
     if constexpr (std::is_invocable_v<Body&, session&>) return body(opened);
     else return body();

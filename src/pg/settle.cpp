@@ -55,12 +55,12 @@ class page_standings {
 // `stands(from)` answers what the source says of the target; asked only when the claim holds.
 template <class Stands>
 std::string_view settle_one(const claim_name& name, const fenced_claim& found, const settle_request& how,
-                            page_sources& sources, Stands&& stands) {
+                            page_sources& sources, judgement_page& history, Stands&& stands) {
   unsigned char request[digest_size];
   request_of("settle", name).add(to_text(how.as)).add(how.delay).add(how.note).digest(request);
   if (!found.holds) return repeated(found, request).value_or(fenced);
   const source* const from = sources.of(name.kind);
-  settle_claim({&*found.row, from, stands(from), found.clock}, how, request);
+  settle_claim({&*found.row, from, stands(from), found.clock}, how, request, history);
   return settled;
 }
 
@@ -77,7 +77,11 @@ Datum settle(FunctionCallInfo fcinfo) {
     bound_transaction();
     page_sources sources;
     fenced_claim const found = lock_claim(name);
-    return settle_one(name, found, how, sources, [&](const source* from) { return standing_of(*found.row, from); });
+    judgement_page history(1);
+    std::string_view const answer = settle_one(name, found, how, sources, history,
+                                               [&](const source* from) { return standing_of(*found.row, from); });
+    history.write();
+    return answer;
   });
   return text_datum(word);
 }
@@ -108,13 +112,15 @@ Datum settle_page(FunctionCallInfo fcinfo) {
     bound_transaction();
     page_sources sources;
     page_standings standings;
+    judgement_page history(static_cast<int>(page.names.size()));
     auto const answers = with_claims(
         page, [&](const bounded<fenced_claim>& founds) { standings.read(founds, sources); },
         [&](int at, const fenced_claim& found, int step) {
-          return settle_one(page.names[at], found, requests[at], sources, [&](const source* from) {
+          return settle_one(page.names[at], found, requests[at], sources, history, [&](const source* from) {
             return step < 0 ? standing_of(*found.row, from) : standings.at(step);
           });
         });
+    history.write();
     add_target_results(result, page, answers);
   });
   return Datum(0);

@@ -120,7 +120,8 @@ void standings_of(const bounded<const locked_control*>& claims, const source* fr
                                                               : standing::changed;
 }
 
-void settle_claim(const situation& now, const settle_request& how, const unsigned char (&request)[digest_size]) {
+void settle_claim(const situation& now, const settle_request& how, const unsigned char (&request)[digest_size],
+                  judgement_page& history) {
   constexpr std::string_view word = "settled";
   // retry and manual speak about the incident that was handed out, and about no other.
   bool const superseded =
@@ -136,7 +137,7 @@ void settle_claim(const situation& now, const settle_request& how, const unsigne
   judgement what = judged(now, to_text(how.as), superseded ? "superseded" : exhausted_now ? "parked" : word,
                           end.failure_count);
   what.note = how.note;
-  write_judgement(what);
+  history.add(what);
 }
 
 void conclude_claim(const situation& now, const conclusion& how, const unsigned char (&request)[digest_size]) {

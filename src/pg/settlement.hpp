@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fenced_claim.hpp"
+#include "judgements.hpp"
 
 namespace ql3::pg {
 
@@ -31,8 +32,10 @@ struct settle_request {
   std::optional<std::string_view> note;
 };
 
-// Writes the end of the claim and its judgement. `request` is the digest that recognises the repeat.
-void settle_claim(const situation& now, const settle_request& how, const unsigned char (&request)[digest_size]);
+// Writes the end of the claim; its judgement is added to `history`, which the caller writes. `request` is the digest
+// that recognises the repeat.
+void settle_claim(const situation& now, const settle_request& how, const unsigned char (&request)[digest_size],
+                  judgement_page& history);
 
 // How a conclusion went.
 struct conclusion {

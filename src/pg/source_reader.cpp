@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arrays.hpp"
+#include "row_columns.hpp"
 #include "session.hpp"
 #include "source_plans.hpp"
 #include "time_limit.hpp"
@@ -34,7 +35,7 @@ void become_owner(Oid owner) {
 }
 
 // Why a row cannot be a target, or nothing.
-const char* flaw_of(const rows& found, int at) {
+const char* flaw_of(const row_columns& row) {
   struct key {
     int column;
     const char* null;
@@ -44,12 +45,12 @@ const char* flaw_of(const rows& found, int at) {
   constexpr key keys[] = {{col_id, "a null id", "an empty id", "an over-long id"},
                           {col_run_id, "a null run_id", "an empty run_id", "an over-long run_id"}};
   for (const key& each : keys) {
-    if (found.is_null(at, each.column)) return each.null;
-    std::size_t const size = found.text(at, each.column).size();
+    if (!row.has(each.column)) return each.null;
+    std::size_t const size = row.text(each.column).size();
     if (size == 0) return each.empty;
     if (size > id_max) return each.over_long;
   }
-  return found.is_null(at, col_lost_at) ? "a null lost_at" : nullptr;
+  return row.has(col_lost_at) ? nullptr : "a null lost_at";
 }
 
 // An attempt's row has its arguments, which may take the limit by themselves.
@@ -57,15 +58,27 @@ std::size_t further_max(const source& from) noexcept {
   return from.kind == dispatch_kind ? arguments_max + source_json_max : source_json_max;
 }
 
-facts read_facts(const rows& found, int at, std::size_t further_max) {
+// The texts are copied together: the row is given back before they are used.
+facts read_facts(const row_columns& from, std::size_t further_max) {
   facts row{};
-  row.id = keep_text(found.text(at, col_id));
-  row.run_id = keep_text(found.text(at, col_run_id));
-  if (std::optional<std::string_view> status = found.maybe_text(at, col_status)) row.status = keep_text(*status);
-  row.created_at = found.maybe_time(at, col_created_at);
-  row.lost_at = found.time(at, col_lost_at);
-  if (std::optional<std::string_view> further = found.maybe_text(at, col_further))
-    if (further->size() <= further_max) row.further = keep_text(*further);
+  row.id = from.text(col_id);
+  row.run_id = from.text(col_run_id);
+  row.status = from.maybe_text(col_status);
+  row.created_at = from.maybe_time(col_created_at);
+  row.lost_at = from.time(col_lost_at);
+  if (std::optional<std::string_view> const further = from.maybe_text(col_further))
+    if (further->size() <= further_max) row.further = further;
+  std::size_t const size = row.id.size() + row.run_id.size() + row.status.value_or(std::string_view()).size() +
+                           row.further.value_or(std::string_view()).size();
+  char* to = call([&] { return static_cast<char*>(palloc(size)); });
+  auto keep = [&to](std::string_view text) {
+    std::memcpy(to, text.data(), text.size());
+    return std::string_view(std::exchange(to, to + text.size()), text.size());
+  };
+  row.id = keep(row.id);
+  row.run_id = keep(row.run_id);
+  if (row.status) row.status = keep(*row.status);
+  if (row.further) row.further = keep(*row.further);
   return row;
 }
 
@@ -126,8 +139,8 @@ bool source_reader::as_owner(Body&& body) {
   return !is_blind();
 }
 
-bool source_reader::is_sound(const rows& found, int at) {
-  const char* const flaw = flaw_of(found, at);
+bool source_reader::is_sound(const row_columns& row) {
+  const char* const flaw = flaw_of(row);
   if (flaw_ == nullptr) flaw_ = flaw;
   return flaw == nullptr;
 }
@@ -172,8 +185,10 @@ listed_rows source_reader::read_page(const place& after, int limit, bool whole, 
                    : run_plan(whole ? plans.next_whole : plans.next,
                               params().time(after.lost_at).text(after.id_text()).number(limit).boolean(all), limit,
                               sight::fresh);
-    for (int at = 0; at < found.size() && at < page_rows_max; ++at)
-      if (is_sound(found, at)) listed.push_back(read_facts(found, at, further_max(from_)));
+    for (int at = 0; at < found.size() && at < page_rows_max; ++at) {
+      row_columns const row(found.tuple(at), found.descriptor());
+      if (is_sound(row)) listed.push_back(read_facts(row, further_max(from_)));
+    }
     refuse_repeated_ids(listed);
   });
   if (!readable) listed.clear();
@@ -189,11 +204,11 @@ void source_reader::look_up(wanted_row* wanted, int count, sight seen) {
   for (int at = 0; at < count; ++at) wanted[at].listed = false;
 }
 
-void source_reader::take_row(wanted_row& one, const rows& found, int row) {
+void source_reader::take_row(wanted_row& one, const row_columns& row) {
   // A collation may call other ids equal; a target is its bytes.
-  if (found.text(row, col_id) != one.id || !is_sound(found, row)) return;
+  if (!row.has(col_id) || row.text(col_id) != one.id || !is_sound(row)) return;
   if (one.listed) refuse_twice(one.id);
-  one.now = read_facts(found, row, further_max(from_));
+  one.now = read_facts(row, further_max(from_));
   one.listed = true;
 }
 
@@ -216,8 +231,10 @@ bool source_reader::look_up_at_once(wanted_row* wanted, int count, sight seen) {
     asked = &plans;
     rows const found =
         run_plan(plans.by_keys, params().add(text_array(ids)).add(time_array(times)).boolean(!bare_), 0, seen);
-    for (int row = 0; row < found.size(); ++row)
-      take_row(*targets[static_cast<std::size_t>(found.number(row, col_ordinal)) - 1], found, row);
+    for (int at = 0; at < found.size(); ++at) {
+      row_columns const row(found.tuple(at), found.descriptor());
+      take_row(*targets[static_cast<std::size_t>(row.number(col_ordinal)) - 1], row);
+    }
   });
   // Some kinds of relation have no correlated queries (tables spread over servers): they are asked by key.
   if (asked != nullptr && is_blind() && std::string_view(why().sqlstate) == sqlstate::feature_not_supported) {
@@ -238,7 +255,7 @@ void source_reader::look_up_one_by_one(wanted_row* wanted, int count, sight seen
       bool const by_id = !plans.id_indexed && !one.lost_at;
       params const key = params().text(one.id).time(one.lost_at.value_or(0)).boolean(!bare_);
       rows const found = run_plan(by_id ? plans.by_id : plans.by_key, key, equal_ids_max, seen);
-      for (int row = 0; row < found.size(); ++row) take_row(one, found, row);
+      for (int row = 0; row < found.size(); ++row) take_row(one, row_columns(found.tuple(row), found.descriptor()));
     }
   });
 }

@@ -61,14 +61,14 @@ class source_reader {
   bool as_owner(Body&& body);
   // Flawed rows are noticed when `all` are read, and left out by the query otherwise.
   listed_rows read_page(const place& after, int limit, bool whole, bool all);
-  bool is_sound(const rows& found, int at);
+  bool is_sound(const class row_columns& row);
   // A further column that cannot be JSON (a NUL in a json value, say) must not hide the targets of its source: true
   // when the read is to be repeated without further columns, which all of this reader's rows then come without.
   bool go_on_bare();
   // The two ways to ask. `at_once` answers false where the source supports only the other.
   bool look_up_at_once(wanted_row* wanted, int count, sight seen);
   void look_up_one_by_one(wanted_row* wanted, int count, sight seen);
-  void take_row(wanted_row& one, const rows& found, int row);
+  void take_row(wanted_row& one, const class row_columns& row);
 
   source from_;
   std::optional<blindness> why_;

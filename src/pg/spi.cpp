@@ -1,4 +1,4 @@
-#include "spi.hpp"
+#include "session.hpp"
 
 extern "C" {
 #include "storage/lmgr.h"
@@ -29,6 +29,10 @@ Datum bytea_datum(const unsigned char* bytes, std::size_t size) {
 }
 
 std::string_view text_of(Datum value) {
+  auto* const stored = reinterpret_cast<char*>(DatumGetPointer(value));
+  // As it lies in a row or in memory; only what is compressed or out of line needs the server.
+  if (VARATT_IS_4B_U(stored) || (VARATT_IS_1B(stored) && !VARATT_IS_1B_E(stored)))
+    return {VARDATA_ANY(stored), static_cast<std::size_t>(VARSIZE_ANY_EXHDR(stored))};
   text* plain = call([&] { return DatumGetTextPP(value); });
   return {VARDATA_ANY(plain), static_cast<std::size_t>(VARSIZE_ANY_EXHDR(plain))};
 }
@@ -91,6 +95,7 @@ SPIPlanPtr prepare_kept(const char* sql, int count, Oid* types) {
 }
 
 rows run_plan(SPIPlanPtr plan, const params& arguments, long limit, sight seen) {
+  session::pin_now();
   call([&] {
     MemoryContext const before = CurrentMemoryContext;
     if (seen == sight::latest) {

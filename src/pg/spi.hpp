@@ -62,6 +62,8 @@ class rows {
   void abandon() noexcept { table_ = nullptr; }
 
   int size() const noexcept { return static_cast<int>(count_); }
+  HeapTuple tuple(int row) const noexcept { return table_->vals[row]; }
+  TupleDesc descriptor() const noexcept { return table_->tupdesc; }
   bool empty() const noexcept { return count_ == 0; }
   bool is_null(int row, int column) const;
   Datum datum(int row, int column) const;  // not null

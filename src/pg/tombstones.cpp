@@ -1,28 +1,17 @@
 #include "tombstones.hpp"
 
+#include "dispatch_columns.hpp"
+#include "row_columns.hpp"
 #include "session.hpp"
 
 namespace ql3::pg {
 
+struct item_digests {
+  unsigned char request[digest_size];
+  unsigned char item[digest_size];  // of both together
+};
+
 namespace {
-
-#define QL3_TOMBSTONE_COLUMNS                                                                                        \
-  "SELECT attempt, attempt_no, writer, token_digest, permitted, state, contradicted, writer_outcome, judged_outcome," \
-  "       override_outcome, claimed_at, concluded_at, protocol"                                                      \
-  "  FROM ql3.dispatch_tombstones WHERE request_digest = $1 AND item_digest = $2"
-
-constinit statement of_token{QL3_TOMBSTONE_COLUMNS " AND token_digest = $3", BYTEAOID, BYTEAOID, BYTEAOID};
-constinit statement unreleased{QL3_TOMBSTONE_COLUMNS " AND state <> 'released' ORDER BY attempt_no LIMIT 1", BYTEAOID,
-                               BYTEAOID};
-constinit statement latest{QL3_TOMBSTONE_COLUMNS " ORDER BY attempt_no DESC LIMIT 1", BYTEAOID, BYTEAOID};
-constinit statement count_unreleased_rows{
-    "SELECT pg_catalog.count(*) FROM ql3.dispatch_tombstones"
-    " WHERE request_digest = $1 AND item_digest = $2 AND state <> 'released'",
-    BYTEAOID, BYTEAOID};
-constinit statement identity_row{
-    "SELECT identity_digest FROM ql3.dispatch_tombstones"
-    " WHERE request_digest = $1 AND item_digest = $2 AND identity_digest IS NOT NULL ORDER BY attempt_no LIMIT 1",
-    BYTEAOID, BYTEAOID};
 
 constinit statement insert_row{
     "INSERT INTO ql3.dispatch_tombstones (request_digest, item_digest, token_digest, identity_digest, attempt,"
@@ -51,36 +40,67 @@ void digest_request(std::string_view request_uid, unsigned char (&digest)[digest
   request_bytes().add(request_uid).digest(digest);
 }
 
+using pick = own_table::pick;
+
+constexpr char by_key[] = "dispatch_tombstones_pkey";
+// Of one item they are few: one for each attempt that was pruned.
+constexpr int standing_max = 100;
+
+const item_digests& digests_of(const item_name& name) {
+  if (name.digests != nullptr) return *name.digests;
+  auto* const made = call([] { return static_cast<item_digests*>(palloc(sizeof(item_digests))); });
+  digest_request(name.request_uid, made->request);
+  request_bytes().add(name.request_uid).add(name.item).digest(made->item);
+  name.digests = made;
+  return *made;
+}
+
+index_keys of_item(const item_name& name) {
+  const item_digests& digests = digests_of(name);
+  return index_keys().digest(digests.request).digest(digests.item);
+}
 params key_of(const item_name& name) {
-  unsigned char request[digest_size];
-  unsigned char item[digest_size];
-  digest_request(name.request_uid, request);
-  request_bytes().add(name.request_uid).add(name.item).digest(item);
+  const item_digests& digests = digests_of(name);
   params to;
-  to.digest(request).digest(item);
+  to.digest(digests.request).digest(digests.item);
   return to;
 }
 
-std::optional<attempt_row> first(const rows& found) {
-  if (found.empty()) return std::nullopt;
-  if (DatumGetInt16(found.datum(0, 13)) > protocol_known)
+bool is_unreleased(TupleTableSlot* row) {
+  bool null;
+  return text_of(slot_getattr(row, tombstone_state, &null)) != to_text(dispatch_state::released);
+}
+bool has_identity(TupleTableSlot* row) { return !slot_attisnull(row, tombstone_identity_digest); }
+
+HeapTuple find(const index_keys& key, row_test wanted = nullptr, pick which = pick::first) {
+  own_table& table = tombstones();
+  Snapshot const snapshot = fresh_snapshot();
+  HeapTuple const row = table.find(snapshot, by_key, key, wanted, which, tombstone_number);
+  release_snapshot(snapshot);
+  return row;
+}
+
+std::optional<attempt_row> read(HeapTuple found) {
+  if (found == nullptr) return std::nullopt;
+  row_columns const at(found, tombstones());
+  if (at.number16(tombstone_protocol) > protocol_known)
     throw error(sqlstate::feature_not_supported, "a tombstone was written by a later version of ql3",
                 "Install the library of that version, then ALTER EXTENSION ql3 UPDATE.");
   attempt_row row{};
+  row.row = found;
   row.is_tombstone = true;
-  row.attempt = uuid_of(found.datum(0, 1));
-  row.attempt_no = found.number32(0, 2);
-  row.writer = keep_text(found.text(0, 3));
-  row.token_digest =
-      reinterpret_cast<const unsigned char*>(keep_text(text_of(found.datum(0, 4))).data());
-  row.facts.permitted = found.boolean(0, 5);
-  row.facts.released = found.text(0, 6) == to_text(dispatch_state::released);
-  row.facts.contradicted = found.boolean(0, 7);
-  row.facts.writer = fact_of(found, 0, 8);
-  row.facts.judged = fact_of(found, 0, 9);
-  row.facts.overridden = fact_of(found, 0, 10);
-  row.claimed_at = found.time(0, 11);
-  row.concluded_at = found.time(0, 12);
+  row.attempt = uuid_of(at.datum(tombstone_attempt));
+  row.attempt_no = at.number32(tombstone_number);
+  row.writer = at.text(tombstone_writer);
+  row.token_digest = at.maybe_digest(tombstone_token_digest);
+  row.facts.permitted = at.boolean(tombstone_permitted);
+  row.facts.released = at.text(tombstone_state) == to_text(dispatch_state::released);
+  row.facts.contradicted = at.boolean(tombstone_contradicted);
+  row.facts.writer = fact_of(at.maybe_text(tombstone_writer_outcome));
+  row.facts.judged = fact_of(at.maybe_text(tombstone_judged_outcome));
+  row.facts.overridden = fact_of(at.maybe_text(tombstone_override_outcome));
+  row.claimed_at = at.time(tombstone_claimed_at);
+  row.concluded_at = at.time(tombstone_concluded_at);
   row.detail = "pruned";
   return row;
 }
@@ -88,20 +108,26 @@ std::optional<attempt_row> first(const rows& found) {
 }  // namespace
 
 std::optional<attempt_row> tombstone_of_token(const item_name& name, const unsigned char* token_digest) {
-  return first(of_token.run(key_of(name).digest(token_digest)));
+  return read(find(of_item(name).digest(token_digest)));
 }
-std::optional<attempt_row> unreleased_tombstone(const item_name& name) { return first(unreleased.run(key_of(name))); }
-std::optional<attempt_row> latest_tombstone(const item_name& name) { return first(latest.run(key_of(name))); }
+std::optional<attempt_row> unreleased_tombstone(const item_name& name) {
+  return read(find(of_item(name), is_unreleased, pick::least));
+}
+std::optional<attempt_row> latest_tombstone(const item_name& name) {
+  return read(find(of_item(name), nullptr, pick::most));
+}
 
 int count_unreleased_tombstones(const item_name& name) {
-  rows const found = count_unreleased_rows.run(key_of(name));
-  return static_cast<int>(found.number(0, 1));
+  own_table& table = tombstones();
+  Snapshot const snapshot = fresh_snapshot();
+  int const found = table.count(snapshot, by_key, of_item(name), is_unreleased, standing_max);
+  release_snapshot(snapshot);
+  return found;
 }
 
 const unsigned char* identity_of_tombstones(const item_name& name) {
-  rows const found = identity_row.run(key_of(name));
-  if (found.empty()) return nullptr;
-  return reinterpret_cast<const unsigned char*>(keep_text(text_of(found.datum(0, 1))).data());
+  HeapTuple const found = find(of_item(name), has_identity, pick::least);
+  return found == nullptr ? nullptr : row_columns(found, tombstones()).maybe_digest(tombstone_identity_digest);
 }
 
 void update_tombstone(const item_name& name, const attempt_row& row) {

@@ -2,7 +2,8 @@
 
 Two sources: one lists as many claimable targets as the other, which has them behind parked, waiting, resolved but
 still listed and held ones, all older. Half of the claimable ones are known and due, half were never seen. Pages of 16
-are claimed from both in turn until nothing is left.
+are claimed from both in turn until nothing is left. A third kind, whose name sorts behind both, waits: the end of the
+due-time index, where the server needs no look-up to write an entry, is then at neither side.
 """
 from explain import claim, claimed
 from figures import Figure, ratio
@@ -43,6 +44,7 @@ def run(scene):
         first = arrange(db.admin, "behind", front, claimable)
         wanted = {key(n) for n in range(first, first + claimable)}
         arrange(db.admin, "clear", {}, claimable)
+        arrange(db.admin, "later", {"retry": claimable}, 0)
         settle_down(db.admin)
         # No claim handed out the rows in front, so discovery reads past them now, once.
         passes, got = start(db.admin, "behind", first, claimable)

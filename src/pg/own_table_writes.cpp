@@ -1,0 +1,259 @@
+#include "own_table.hpp"
+
+#include "compat.hpp"
+#include "row_checks.hpp"
+#include "session.hpp"
+
+extern "C" {
+#include "commands/sequence.h"
+#include "executor/executor.h"
+}
+
+namespace ql3::pg {
+
+namespace {
+
+// Everything here runs inside a leaf: server structures only.
+
+// Is writing the heap and its btree indexes all that a write does?
+bool is_plain_table(Relation table, int columns) {
+  return table->rd_rel->relkind == RELKIND_RELATION && table->rd_rel->relam == HEAP_TABLE_AM_OID &&
+         table->trigdesc == nullptr && table->rd_rules == nullptr && !table->rd_rel->relrowsecurity &&
+         !table->rd_rel->relispartition && table->rd_att->natts == columns;
+}
+
+bool is_changed(const IndexInfo* info, const bool* replaced) {
+  for (int at = 0; at < info->ii_NumIndexAttrs; ++at)
+    if (info->ii_IndexAttrNumbers[at] <= 0 || replaced[info->ii_IndexAttrNumbers[at] - 1]) return true;
+  return false;
+}
+
+// What is not set is NULL.
+HeapTuple form(TupleDesc descriptor, const changes& values) {
+  bool nulls[MaxTupleAttributeNumber];
+  for (int at = 0; at < descriptor->natts; ++at)
+    nulls[at] = at >= changes::capacity || !values.replaced[at] || values.nulls[at];
+  Datum all[MaxTupleAttributeNumber];
+  for (int at = 0; at < descriptor->natts; ++at) all[at] = nulls[at] ? Datum(0) : values.values[at];
+  return heap_form_tuple(descriptor, all, nulls);
+}
+
+}  // namespace
+
+void own_table::close_indexes() {
+  if (prepared_ == 0) return;
+  for (int at = 0; at < index_count_; ++at) index_close(indexes_[at], NoLock);
+  prepared_ = 0;
+}
+
+void own_table::open_indexes() {
+  const prepared_indexes& all = indexes_of(table_);
+  if (prepared_ == all.number) return;
+  close_indexes();
+  // Opening may make another preparation due; the next write sees that.
+  std::uint64_t const number = all.number;
+  Oid oids[indexes_max];
+  index_count_ = all.count;
+  for (int at = 0; at < index_count_; ++at) oids[at] = all.list[at].index;
+  for (int at = 0; at < index_count_; ++at) indexes_[at] = index_open(oids[at], RowExclusiveLock);
+  prepared_ = number;
+}
+
+void own_table::prepare_writes() {
+  if (can_write_) return;
+  call([&] {
+    plain_ = is_plain_table(table_, what_->column_count) && indexes_of(table_).plain;
+    if (!plain_) return;
+    MemoryContext const before = MemoryContextSwitchTo(GetMemoryChunkContext(read_slot_));
+    write_slot_ = MakeSingleTupleTableSlot(table_->rd_att, &TTSOpsHeapTuple);
+    MemoryContextSwitchTo(before);
+  });
+  can_write_ = true;
+}
+
+// REQUIRES: inside a leaf. `replaced` is absent for an insert.
+void own_table::write_indexes(TupleTableSlot* slot, const bool* replaced) {
+  open_indexes();
+  const prepared_indexes& all = indexes_of(table_);
+  if (all.number != prepared_ || !all.plain)
+    elog(ERROR, "the indexes of \"%s\" changed while it was written", RelationGetRelationName(table_));
+  for (int at = 0; at < index_count_; ++at) {
+    Datum values[INDEX_MAX_KEYS];
+    bool nulls[INDEX_MAX_KEYS];
+    if (!index_values(all, at, slot, values, nulls)) continue;
+    // A new version of a row under the key that it had: nobody else can have it, or make it before we end.
+    bool const unchanged = replaced != nullptr && !is_changed(all.list[at].info, replaced);
+    bool const unique = indexes_[at]->rd_index->indisunique && !unchanged;
+    compat::index_insert_one(indexes_[at], values, nulls, &slot->tts_tid, table_,
+                             unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, unchanged, all.list[at].info);
+  }
+  ResetPerTupleExprContext(all.estate);
+}
+
+HeapTuple own_table::insert(const changes& values) {
+  prepare_writes();
+  if (!plain_) return by_executor("INSERT", nullptr, values);
+  return call([&] {
+    HeapTuple const row = complete_row(table_, form(table_->rd_att, values), write_slot_, nullptr);
+    row->t_tableOid = RelationGetRelid(table_);
+    table_tuple_insert(table_, write_slot_, GetCurrentCommandId(true), 0, nullptr);
+    row->t_self = write_slot_->tts_tid;
+    write_indexes(write_slot_, nullptr);
+    ExecClearTuple(write_slot_);
+    return row;
+  });
+}
+
+void own_table::insert_all(const changes* rows, int count) {
+  prepare_writes();
+  if (!plain_ || count < 2) {
+    for (int at = 0; at < count; ++at) (void)insert(rows[at]);
+    return;
+  }
+  call([&] {
+    auto** const slots = static_cast<TupleTableSlot**>(palloc(sizeof(TupleTableSlot*) * static_cast<Size>(count)));
+    for (int at = 0; at < count; ++at) {
+      slots[at] = MakeSingleTupleTableSlot(table_->rd_att, &TTSOpsHeapTuple);
+      (void)complete_row(table_, form(table_->rd_att, rows[at]), slots[at], nullptr);
+    }
+    table_multi_insert(table_, slots, count, GetCurrentCommandId(true), 0, nullptr);
+    for (int at = 0; at < count; ++at) {
+      write_indexes(slots[at], nullptr);
+      ExecDropSingleTupleTableSlot(slots[at]);
+    }
+    pfree(slots);
+  });
+}
+
+// REQUIRES: inside a leaf.
+TM_Result own_table::replace(HeapTuple before, const changes& to, HeapTuple& row) {
+  if (!may_replace_) CheckCmdReplicaIdentity(table_, CMD_UPDATE);
+  may_replace_ = true;
+  bool replaced[changes::capacity];
+  memcpy(replaced, to.replaced, sizeof replaced);
+  row = complete_row(table_,
+                     heap_modify_tuple(before, table_->rd_att, const_cast<Datum*>(to.values),
+                                       const_cast<bool*>(to.nulls), replaced),
+                     write_slot_, replaced);
+  // What this call has written before is to be seen.
+  CommandCounterIncrement();
+  bool indexes = false;
+  TM_Result const done = compat::update_row(table_, &before->t_self, write_slot_, &indexes);
+  if (done == TM_Ok) {
+    row->t_self = write_slot_->tts_tid;
+    if (indexes) write_indexes(write_slot_, replaced);
+  }
+  ExecClearTuple(write_slot_);
+  return done;
+}
+
+HeapTuple own_table::update(HeapTuple before, const changes& to) {
+  prepare_writes();
+  has_replaced_ = true;
+  if (!plain_) return by_executor("UPDATE", before, to);
+  return call([&] {
+    HeapTuple row;
+    if (replace(before, to, row) != TM_Ok)
+      elog(ERROR, "a row of \"%s\" changed under its lock", RelationGetRelationName(table_));
+    return row;
+  });
+}
+
+HeapTuple own_table::update_unlocked(HeapTuple before, const changes& to) {
+  prepare_writes();
+  has_replaced_ = true;
+  if (!plain_) return by_executor("UPDATE", before, to);
+  return call([&] {
+    HeapTuple row;
+    if (replace(before, to, row) != TM_Ok)
+      ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                      errmsg("could not serialize access due to concurrent update"), errhint("Repeat the call.")));
+    return row;
+  });
+}
+
+void own_table::remove(HeapTuple row) {
+  prepare_writes();
+  has_replaced_ = true;
+  if (!plain_) {
+    (void)by_executor("DELETE", row, {});
+    return;
+  }
+  call([&] {
+    if (!may_replace_) CheckCmdReplicaIdentity(table_, CMD_DELETE);
+    CommandCounterIncrement();
+    TM_FailureData failed;
+    if (table_tuple_delete(table_, &row->t_self, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, true,
+                           &failed, false) != TM_Ok)
+      elog(ERROR, "a row of \"%s\" changed under its lock", RelationGetRelationName(table_));
+  });
+}
+
+// The statement that anybody would write, for a table that somebody has added to. Slow and right.
+HeapTuple own_table::by_executor(const char* verb, HeapTuple before, const changes& to) {
+  session::pin_now();
+  return call([&]() -> HeapTuple {
+    MemoryContext const memory = CurrentMemoryContext;
+    TupleDesc const descriptor = table_->rd_att;
+    HeapTuple const row = before == nullptr
+        ? form(descriptor, to)
+        : heap_modify_tuple(before, descriptor, const_cast<Datum*>(to.values), const_cast<bool*>(to.nulls),
+                            const_cast<bool*>(to.replaced));
+    Oid types[changes::capacity];
+    Datum values[changes::capacity];
+    char nulls[changes::capacity];
+    int count = 0;
+    StringInfoData names;
+    StringInfoData places;
+    StringInfoData statement;
+    initStringInfo(&names);
+    initStringInfo(&places);
+    initStringInfo(&statement);
+    bool const is_insert = before == nullptr;
+    auto add = [&](int at) {
+      bool null;
+      types[count] = TupleDescAttr(descriptor, at)->atttypid;
+      values[count] = heap_getattr(row, at + 1, descriptor, &null);
+      nulls[count++] = null ? 'n' : ' ';
+    };
+    for (int at = 0; at < what_->column_count; ++at) {
+      bool const is_key = at < what_->key_columns;
+      if (TupleDescAttr(descriptor, at)->attgenerated != '\0') continue;
+      if (!is_insert && !is_key && !to.replaced[at]) continue;
+      add(at);
+      const char* const name = quote_identifier(what_->columns[at]);
+      if (is_insert) {
+        appendStringInfo(&names, "%s%s", count > 1 ? ", " : "", name);
+        appendStringInfo(&places, "%s$%d", count > 1 ? ", " : "", count);
+      } else if (!is_key) {
+        appendStringInfo(&names, "%s%s = $%d", names.len > 0 ? ", " : "", name, count);
+      }
+    }
+    if (is_insert)
+      appendStringInfo(&statement, "INSERT INTO ql3.%s (%s) VALUES (%s)", what_->name, names.data, places.data);
+    else if (strcmp(verb, "DELETE") == 0)
+      appendStringInfo(&statement, "DELETE FROM ql3.%s", what_->name);
+    else
+      appendStringInfo(&statement, "UPDATE ql3.%s SET %s", what_->name, names.data);
+    for (int at = 0; !is_insert && at < what_->key_columns; ++at)
+      appendStringInfo(&statement, "%s%s = $%d", at == 0 ? " WHERE " : " AND ", what_->columns[at], at + 1);
+    int const code = SPI_execute_with_args(statement.data, count, types, values, nulls, false, 0);
+    MemoryContextSwitchTo(memory);
+    if (code < 0) elog(ERROR, "a write of ql3 failed: %s", SPI_result_code_string(code));
+    return row;
+  });
+}
+
+std::int64_t next_identity(Relation table, AttrNumber column) {
+  static constinit Oid known_table = InvalidOid;
+  static constinit Oid sequence = InvalidOid;
+  return call([&] {
+    if (known_table != RelationGetRelid(table)) {
+      sequence = compat::identity_sequence(table, column);
+      known_table = RelationGetRelid(table);
+    }
+    return nextval_internal(sequence, false);
+  });
+}
+
+}  // namespace ql3::pg
