@@ -147,7 +147,8 @@ HeapTuple own_table::find(Snapshot snapshot, const char* index, const index_keys
     HeapTuple found = nullptr;
     std::int32_t best = 0;
     Relation const by = open_index(index, lock_to_open());
-    walk(table_, by, snapshot, read_slot_, key, which == pick::last ? BackwardScanDirection : ForwardScanDirection, [&] {
+    ScanDirection const direction = which == pick::last ? BackwardScanDirection : ForwardScanDirection;
+    walk(table_, by, snapshot, read_slot_, key, direction, [&] {
       CHECK_FOR_INTERRUPTS();
       if (wanted != nullptr && !wanted(read_slot_)) return true;
       if (which == pick::least || which == pick::most) {
