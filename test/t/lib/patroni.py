@@ -17,7 +17,7 @@ import psycopg2
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-CALLBACK = os.path.join(ROOT, "examples/patroni/ql3-patroni-confirm")
+CALLBACK = os.environ.get("QL3_HA_CALLBACK", os.path.join(ROOT, "examples/patroni/ql3-patroni-confirm"))
 PROGRAMS = ("/usr/bin/patroni", "/usr/bin/etcd", "/usr/bin/etcdctl")
 PREFIX = "/service/ql3"
 
