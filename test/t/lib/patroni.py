@@ -10,7 +10,6 @@ import socket
 import subprocess
 import tempfile
 import time
-import urllib.error
 import urllib.request
 
 import psycopg2
@@ -174,6 +173,15 @@ class Node:
                 pass
         until(lambda: pid is None or not os.path.exists(f"/proc/{pid}"), f"the end of {self.name}")
 
+    def switchover(self):
+        """A planned change: the primary is demoted in order, its synchronous standby promoted."""
+        standby = json.loads(self.cluster.key("sync") or "{}").get("sync_standby") or ""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.api}/switchover", method="POST",
+                                         data=json.dumps({"leader": self.name, "candidate": standby.split(",")[0]}).encode(),
+                                         headers={"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60):
+            pass
+
     def freeze(self, stop=True):
         """All of it stops at once, or goes on as if nothing had been."""
         number = signal.SIGSTOP if stop else signal.SIGCONT
@@ -183,16 +191,6 @@ class Node:
                     os.kill(pid, number)
             except ProcessLookupError:
                 pass
-
-    def status(self):
-        """What Patroni says of the node; {} when it says nothing."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.api}/patroni", timeout=2) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as answer:
-            return json.load(answer)
-        except (OSError, ValueError):
-            return {}
 
     def connect(self, user="postgres"):
         db = psycopg2.connect(host="127.0.0.1", port=self.port, user=user, dbname="postgres", connect_timeout=3)
