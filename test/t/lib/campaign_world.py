@@ -1,0 +1,286 @@
+"""The world of the campaigns: one server whose write-ahead log tells everything it commits, jobs that are lost all
+the time, and the processes that work on them: `ql3 supervise`, `ql3 dispatch` and raw callers, half of them by way
+of a TCP proxy."""
+
+import glob
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import psycopg2
+
+from campaign_dispatch import Writer, spawn
+from campaign_ledger import Calls, Ledger
+from campaign_recovery import Caller
+from campaign_scene import ACTION, LOSE, PROBE, REOPEN, SETUP
+from machine_dispatch import Dispatch
+from machine_recovery import Recovery
+from stress import ROOT, Server, run
+from trace import Trace
+
+PROGRAM = os.environ.get("QL3_BIN", os.path.join(ROOT, "build/bin/ql3"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+TABLES = {"recovery_kinds", "run_recovery_controls", "recovery_pages", "judgements", "audit_events", "dispatches",
+          "dispatch_tombstones", "jobs", "moves"}
+
+
+class Process:
+    """A client: a fork of ours, or the program."""
+
+    def __init__(self, name, pid, child=None):
+        self.name, self.pid, self.child = name, pid, child
+
+    def ended(self):
+        """None, or the exit status, negative for a signal."""
+        if self.child is not None:
+            return self.child.poll()
+        gone, status = os.waitpid(self.pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if gone else None
+
+    def signal(self, number):
+        try:
+            os.kill(self.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def end(self):
+        self.signal(signal.SIGCONT)
+        self.signal(signal.SIGKILL)
+        if self.child is not None:
+            self.child.wait()
+        else:
+            try:
+                os.waitpid(self.pid, 0)
+            except ChildProcessError:
+                pass
+
+
+class World:
+    """`clocks`: server and some clients under clocks that can be stepped."""
+
+    def __init__(self, name, seed, clocks, *settings, supervisors=3, raw=4, writers=3, dispatchers=3):
+        self.seed, self.random = seed, random.Random(seed)
+        self.sizes = {"raw": raw, "wri": writers, "sup": supervisors, "dis": dispatchers}
+        self.clients, self.lives, self.exits, self.bad_ends = {}, 0, [], []
+        self.violations, self.stored = [], []
+        self.server = None
+        base = os.path.join(os.environ.get("QL3_TMP", os.path.join(ROOT, "build", "t")), f"{name}.files")
+        shutil.rmtree(base, ignore_errors=True)
+        os.makedirs(base)
+        self.files = base
+        self.clock_env = self.clock("server", 0) if clocks else {}
+        self.with_clock(lambda: self.begin(name, settings))
+        self.leases = {f"sup-{n}": (2, 3, 4)[n % 3] for n in range(1, supervisors + 1)}
+        self.ledger = Ledger(self.path("ledger"))
+        Ledger(self.path("calls"))
+        installation, database = self.ask("SELECT installation, (SELECT oid FROM pg_database WHERE datname = 'postgres')"
+                                          " FROM ql3.installation")[0]
+        self.calls = Calls(self.path("ledger"), self.path("calls"), installation, database, self.leases)
+        self.trace = Trace(TABLES)
+        self.recovery = Recovery(self.calls, self.blame, not clocks)
+        self.dispatch = Dispatch(self.calls, self.blame, self.recovery)
+        self.transactions = self.told = self.moved = 0
+        self.moves = {}
+        self.keep = lambda event: None      # every event, in the machine's order
+        for file, text in (("probe", PROBE), ("action", ACTION)):
+            with open(self.path(file), "w", encoding="utf-8") as out:
+                out.write(text)
+            os.chmod(self.path(file), 0o755)
+        self.proxy = subprocess.Popen([os.path.join(HERE, "mischief_proxy.py"), self.socket, str(seed)], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, text=True)
+        self.proxy_port = int(self.proxy.stdout.readline())
+        self.proxy_did = {}
+
+    def begin(self, name, settings):
+        self.server = Server(name, "wal_level=logical", "timezone=UTC", "max_connections=60", "wal_writer_delay=10s",
+                             "log_min_messages=warning", *settings)
+        self.socket = f"{self.server.address['host']}/.s.PGSQL.{self.server.address['port']}"
+        self.db = None
+        self.ask("CREATE ROLE worker LOGIN SUPERUSER")
+        self.ask(SETUP)
+        Trace.start(self.ask)
+        self.ask(LOSE, 60)
+        data = self.ask("SHOW data_directory")[0][0]
+        self.log = os.path.join(os.path.dirname(data), "log")
+
+    def path(self, name):
+        return os.path.join(self.files, name)
+
+    def blame(self, rule, text):
+        self.violations.append((rule, text))
+
+    # --- clocks -----------------------------------------------------------------------------------
+
+    def clock(self, name, seconds):
+        """Steps that clock, and the environment of those who live by it."""
+        path = self.path(f"{name}.clock")
+        with open(path + ".new", "w", encoding="ascii") as file:
+            file.write(f"{seconds:+d}\n")
+        os.chmod(path + ".new", 0o644)
+        os.rename(path + ".new", path)
+        library = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")[0]
+        return {"LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": path, "FAKETIME_NO_CACHE": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+    def with_clock(self, do):
+        os.environ.update(self.clock_env)
+        try:
+            return do()
+        finally:
+            for name in self.clock_env:
+                os.environ.pop(name, None)
+
+    # --- the server ---------------------------------------------------------------------------------
+
+    def ask(self, statement, *values):
+        """Our own statement, repeated until it is answered; every one of ours may be."""
+        end = time.monotonic() + 60
+        while True:
+            try:
+                if self.db is None:
+                    self.db = self.server.connect("campaign")
+                return run(self.db, statement, *values)
+            except psycopg2.Error as error:
+                self.db = None
+                if time.monotonic() > end:
+                    raise
+                if error.pgcode not in (None, "57P01", "57P02", "57P03", "55P03", "53100", "53200", "53300", "57014"):
+                    raise
+                time.sleep(0.05)
+
+    def restart(self):
+        self.with_clock(lambda: subprocess.run([self.server.throwaway, "restart", self.server.dir, "immediate"], check=True))
+
+    # --- the clients --------------------------------------------------------------------------------
+
+    def keep_alive(self):
+        """Starts what is missing, and keeps how every client ended."""
+        for name, client in list(self.clients.items()):
+            status = client.ended()
+            if status is not None:
+                del self.clients[name]
+                self.exits.append((name, status))
+                self.judge_end(client, status)
+        for kind, count in self.sizes.items():
+            for number in range(1, count + 1):
+                if f"{kind}-{number}" not in self.clients:
+                    self.start(kind, f"{kind}-{number}")
+
+    def judge_end(self, client, status):
+        if client.name.startswith("dis") and status in (0, 10):
+            self.stored.append((client.request, {0: "succeeded", 10: "failed"}[status]))
+        elif client.name[:3] in ("raw", "wri") and status >= 0:
+            self.bad_ends.append((client.name, status))
+        elif client.name.startswith("sup") and status not in (4, -9):  # 4: no server to begin with
+            self.bad_ends.append((client.name, status, self.tail(client)))
+
+    def tail(self, client):
+        with open(self.path(f"{client.name}.err"), encoding="utf-8", errors="replace") as file:
+            return file.read()[-300:]
+
+    def request(self, dice):
+        """A few items at a time, so that writers meet on them."""
+        return f"q-{int(time.monotonic() / 1.5)}-{dice.randrange(6)}", "item"
+
+    def start(self, kind, name):
+        self.lives += 1
+        direct = {"host": self.server.address["host"], "port": self.server.address["port"], "user": "worker"}
+        proxied = {"host": "127.0.0.1", "port": self.proxy_port, "user": "worker"}
+        if kind in ("raw", "wri"):
+            ways, seed = [direct, proxied], self.seed * 1000 + self.lives
+            make = {"raw": lambda: Caller(name, seed, self.ledger, ways, self.path(f"{name}.fences")),
+                    "wri": lambda: Writer(name, seed, self.ledger, Ledger(self.path("calls")), ways,
+                                          self.path(f"{name}.fences"), self.request)}[kind]
+            self.clients[name] = Process(name, spawn(make))
+            return
+        way = direct if self.lives % 2 else proxied
+        dsn = " ".join(f"{key}={value}" for key, value in way.items()) + " dbname=postgres connect_timeout=10"
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
+        environment.update(QL3_PROBE_BY=name, QL3_PROBE_CALLS=self.path("calls"), QL3_PROBE_DEAD=self.path("no_writer"), CALLS=self.path("calls"))
+        request = self.request(self.random)
+        if kind == "sup":
+            words = ["supervise", "--owner", name, "--lease", f"{self.leases[name]}s", "--page", str(self.random.choice((4, 8, 16))),
+                     "--interval", "150ms", "--probe-timeout", "1s", "--probe", f"job=exec:{self.path('probe')}",
+                     "--probe", f"dispatch=exec:{self.path('probe')}", "--json"]
+            if self.clock_env and name != "sup-1":
+                environment.update(self.clock(name, self.random.choice((0, 600, -600))))
+        else:
+            words = ["dispatch", "--request", request[0], "--item", request[1], "--action", "act", "--arguments", "{}",
+                     "--writer", name, "--observe-after", "2s", "--deadline", "10s", "--json"]
+        words += ["--dsn", dsn]
+        if kind == "dis":
+            words += ["--", self.path("action")]
+        with open(self.path(f"{name}.out"), "a", encoding="utf-8") as out, \
+             open(self.path(f"{name}.err"), "w", encoding="utf-8") as err:
+            child = subprocess.Popen([PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
+                                     start_new_session=True)
+        self.clients[name] = Process(name, child.pid, child)
+        self.clients[name].request = request
+
+    # --- who loses jobs, and the operator -------------------------------------------------------------
+
+    def feed(self):
+        waiting = self.ask("SELECT count(*) FROM jobs WHERE status = 'running'")[0][0]
+        if waiting < 80:
+            self.ask(LOSE, 10)
+            self.ask(REOPEN, "done", 5)
+        self.ask(REOPEN, "running", 2)
+
+    def operate(self, dice):
+        for kind, target, version in self.ask("SELECT kind, id, version FROM ql3.run_recovery_controls WHERE state = 'manual' LIMIT 30"):
+            self.ask("SELECT ql3.ql3_release(%s, %s, %s, 'campaign')", kind, target, version)
+        if dice.random() < 0.3:
+            for kind, target, version in self.ask("SELECT kind, id, version FROM ql3.run_recovery_controls"
+                                                  " WHERE state = 'claimed' AND kind = 'job' ORDER BY random() LIMIT 1"):
+                self.ask("SELECT ql3.ql3_park(%s, %s, %s, 'campaign')", kind, target, version)
+        if dice.random() < 0.2:
+            self.ask("SELECT ql3.ql3_prune('5 s', 200)")
+
+    def release_waiting(self):
+        """What waits longer than a test does."""
+        self.operate(random.Random(1))
+        for kind, target, version in self.ask("SELECT kind, id, version FROM ql3.run_recovery_controls WHERE state IN ('retry', 'resolved')"
+                                              " AND next_claim_at > clock_timestamp() + '1 s' LIMIT 100"):
+            self.ask("SELECT ql3.ql3_release(%s, %s, %s, 'campaign')", kind, target, version)
+
+    # --- the trace -------------------------------------------------------------------------------------
+
+    def step(self):
+        """Steps the machine over what was committed until now; then tells it of the calls that came before."""
+        self.calls.read()
+        actions = len(self.calls.actions)
+        while True:
+            found = self.trace.pull(self.ask)
+            if found:
+                self.calls.read()
+            for tx in found:
+                self.transactions += 1
+                self.keep(tx)
+                self.recovery.transaction(tx)
+                self.dispatch.transaction(tx)
+                for change in tx.of("moves", "INSERT"):
+                    self.moved += 1
+                    key = change.row["id"], change.row["run_id"]
+                    if key in self.moves:
+                        self.blame("moved_once", f"{key} was moved by {self.moves[key]} and {change.row['how']}")
+                    self.moves[key] = change.row["how"]
+            if not found:
+                break
+        for entry in self.calls.actions[self.told:actions]:
+            self.keep((tuple(entry["call"]), entry["by"]))
+            self.dispatch.call(tuple(entry["call"]), entry["by"])
+        self.told = actions
+
+    def end(self):
+        for client in self.clients.values():
+            client.end()
+        self.clients.clear()
+        if self.proxy.poll() is None:
+            self.proxy.send_signal(signal.SIGTERM)
+            out, _ = self.proxy.communicate(timeout=20)
+            self.proxy_did = json.loads(out.splitlines()[-1])
