@@ -157,9 +157,18 @@ class Faults:
         return time.monotonic() > self.full_until
 
     def crash(self):
+        """The first, and every second, when nobody but the writers of dispatch has committed for a second: nobody
+        else's commit has flushed then what they were promised."""
         if not self.may_crash():
             return False
+        others = [one for name, one in self.world.clients.items() if not name.startswith("wri")]
+        if self.did["crash"] % 2 == 0:
+            for client in others:
+                client.signal(signal.SIGSTOP)
+            time.sleep(1)
         self.world.restart()
+        for client in others:
+            client.signal(signal.SIGCONT)
         return True
 
     def step_server(self):
