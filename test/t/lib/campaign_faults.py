@@ -25,6 +25,7 @@ class Faults:
         self.timers = []
         self.offset = self.highest = 0
         self.full_until = 0.0
+        self.owner = os.stat(world.ask("SHOW data_directory")[0][0])
         self.place = self.small_disk() if disk else None
         if not world.clock_env:
             self.missing.append("step_server")
@@ -44,10 +45,9 @@ class Faults:
             os.rmdir(place)
             self.missing.append("disk_full")
             return None
-        owner = os.stat(self.world.ask("SHOW data_directory")[0][0])
         space = os.path.join(place, "space")
         os.mkdir(space)
-        os.chown(space, owner.st_uid, owner.st_gid)
+        os.chown(space, self.owner.st_uid, self.owner.st_gid)
         self.world.ask(f"CREATE TABLESPACE small LOCATION '{space}'")
         for table in ("judgements", "run_recovery_controls", "recovery_pages", "dispatches"):
             self.world.ask(f"ALTER TABLE ql3.{table} SET TABLESPACE small")
@@ -144,7 +144,7 @@ class Faults:
 
     def limit_memory(self, pid, size):
         """The soft limit, as the user of the backend: nobody else may without a capability."""
-        owner = os.stat(self.world.socket)
+        owner = self.owner
         other = ["setpriv", "--reuid", str(owner.st_uid), "--regid", str(owner.st_gid), "--clear-groups", "--"]
         other = other if owner.st_uid != os.getuid() else []
         return subprocess.run([*other, "prlimit", "--pid", str(pid), f"--data={size}:"], check=False,
