@@ -277,9 +277,9 @@ class Cluster:
         return f"host={','.join(['127.0.0.1'] * len(self.nodes))} port={','.join(str(n.port) for n in self.nodes)} " \
                f"user={user} dbname=postgres connect_timeout=2"
 
-    def callback(self, node, word):
+    def callback(self, node, word, prefix=PREFIX):
         """The shipped script by hand: (exit status, what it said)."""
-        ran = subprocess.run(self.place.as_user(CALLBACK, "--name", node.name, "--prefix", PREFIX, "--wait", "30", "--dsn",
+        ran = subprocess.run(self.place.as_user(CALLBACK, "--name", node.name, "--prefix", prefix, "--wait", "30", "--dsn",
                                                 f"host=127.0.0.1 port={node.port} user=postgres dbname=postgres", word),
                              env={**os.environ, "ETCDCTL_ENDPOINTS": self.endpoint}, check=False, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/")
