@@ -60,6 +60,17 @@ class Process:
                 pass
 
 
+def forget_dead_clocks():
+    """What libfaketime keeps of processes that were killed: a later one with such a number, of another user, could
+    not begin."""
+    for path in glob.glob("/dev/shm/faketime_shm_*") + glob.glob("/dev/shm/sem.faketime_sem_*"):
+        if not os.path.exists("/proc/" + path.rpartition("_")[2]):
+            try:
+                os.unlink(path)
+            except OSError:
+                pass
+
+
 class World:
     """`clocks`: server and some clients under clocks that can be stepped."""
 
@@ -74,6 +85,7 @@ class World:
         os.makedirs(base)
         self.files = base
         self.clock_env = self.clock("server", 0) if clocks else {}
+        forget_dead_clocks()
         self.with_clock(lambda: self.begin(name, settings))
         self.leases = {f"sup-{n}": (2, 3, 4)[n % 3] for n in range(1, supervisors + 1)}
         self.ledger = Ledger(self.path("ledger"))
@@ -284,3 +296,4 @@ class World:
             self.proxy.send_signal(signal.SIGTERM)
             out, _ = self.proxy.communicate(timeout=20)
             self.proxy_did = json.loads(out.splitlines()[-1])
+        forget_dead_clocks()
