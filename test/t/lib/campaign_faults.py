@@ -138,7 +138,8 @@ class Faults:
         """Its heap without its stack, which a limit of the whole address space would take away in mid-air."""
         try:
             with open(f"/proc/{pid}/status", encoding="ascii") as file:
-                return int(re.search(r"VmData:\s+(\d+) kB", file.read()).group(1)) * 1024
+                heap = re.search(r"VmData:\s+(\d+) kB", file.read())
+                return int(heap.group(1)) * 1024 if heap else "unlimited"  # one that has just ended has none
         except (FileNotFoundError, ProcessLookupError):
             return "unlimited"
 
