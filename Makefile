@@ -42,6 +42,10 @@ install-client: client
 deps: ## install what is missing of deps.txt with apt-get (sudo when not root)
 	@test/server/install-deps deps.txt
 
+deps-examples: deps ## install what the examples in other languages need: examples/deps.txt, and packages of npm under build/node
+	@test/server/install-deps examples/deps.txt
+	@test/server/install-node-modules build/node examples/node
+
 pgroot: client server-copy ## a private copy of the server with our extension in it, under build/pgroot
 server-copy: extension ## the same without the client
 	@test/server/make-pgroot '$(PG_CONFIG)' build/pgroot
@@ -67,7 +71,7 @@ demo-switchover: deps ## the incident re-enacted: a switchover that is never sen
 	+@$(again) $(parallel) pgroot
 	@demo/switchover/run
 
-check: deps ## every test layer on throw-away servers
+check: deps-examples ## every test layer on throw-away servers
 	+@$(again) $(parallel) pgroot units
 	@test/run static unit regress isolation t
 
@@ -75,7 +79,7 @@ check-static: pgroot ## static checks of sources and exported symbols
 check-unit: pgroot units ## GoogleTest units
 check-regress: pgroot ## pg_regress topics
 check-isolation: pgroot ## isolation specs
-check-t: pgroot ## the executable tests of test/t
+check-t: deps-examples pgroot ## the executable tests of test/t
 check-sanitize: sanitized ## client units and some of test/t under sanitizers
 check-static check-unit check-regress check-isolation check-t check-sanitize: check-%:
 	@test/run $*
@@ -108,5 +112,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all extension client units sanitized install install-extension install-client deps pgroot server-copy contract errors demo \
+.PHONY: all extension client units sanitized install install-extension install-client deps deps-examples pgroot server-copy contract errors demo \
 	demo-switchover check check-static check-unit check-regress check-isolation check-t check-sanitize check-matrix bench fuzz clean help

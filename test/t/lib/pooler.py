@@ -9,17 +9,19 @@ import psycopg2
 
 
 class Pooler:
-    """`sessions` connections to the server, each transaction on the next of them; databases by their own names."""
+    """`sessions` connections to the server, each transaction on the next of them; databases by their own names. With `tcp` it
+    listens on that port of the loopback interface too, for drivers that know no Unix sockets."""
 
-    def __init__(self, host, port, place, owner, sessions=3):
+    def __init__(self, host, port, place, owner, sessions=3, tcp=None):
+        server, port = port, tcp or port
         self.host, self.port, self.sessions, self.process = place, port, sessions, None
         shutil.rmtree(place, ignore_errors=True)
         os.makedirs(place)
         files = {"userlist.txt": '"postgres" ""\n', "pgbouncer.ini": f"""
 [databases]
-* = user=postgres host={host} port={port}
+* = user=postgres host={host} port={server}
 [pgbouncer]
-listen_addr =
+listen_addr = {"127.0.0.1" if tcp else ""}
 listen_port = {port}
 unix_socket_dir = {place}
 logfile = {place}/log

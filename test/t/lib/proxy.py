@@ -18,6 +18,11 @@ def notice(sqlstate, message):
     return b"N" + (len(body) + 4).to_bytes(4, "big") + body
 
 
+def executes(message):
+    """Whether it runs a statement: some drivers first prepare one, by a message of its own."""
+    return message[:1] == b"Q" or b"E\0\0\0\x09\0\0\0\0\0" in message
+
+
 class Proxy:
     """What it may do: `lose` lets the statement be answered and closes without the answer;
     `swallow` closes before the server sees it; `late` closes too, and the server gets it at
@@ -26,28 +31,33 @@ class Proxy:
     calls a function of ours before the server gets it, `after` before the client gets the answer,
     and what that returns, if anything, is called when the client has its answer;
     `rollback` makes the statement end as ROLLBACK; `open` leaves its transaction open. `delay` is
-    how many seconds every statement takes longer; while `deaf` is set nobody is let in."""
+    how many seconds every statement takes longer; while `deaf` is set nobody is let in. With `tcp`
+    it listens on a port of the loopback interface, for drivers that know no Unix sockets."""
 
-    def __init__(self, stage):
+    def __init__(self, stage, tcp=False):
         self.server = f"{stage.host}/.s.PGSQL.{stage.port}"
         # Sockets have short names; the stage's own folder may be too deep.
-        self.host = stage.host + ".proxy"
-        os.makedirs(self.host, exist_ok=True)
-        self.path = f"{self.host}/.s.PGSQL.{stage.port}"
-        if os.path.exists(self.path):
-            os.unlink(self.path)
+        self.host, self.port = stage.host + ".proxy", stage.port
+        self.path = None if tcp else f"{self.host}/.s.PGSQL.{stage.port}"
+        if self.path:
+            os.makedirs(self.host, exist_ok=True)
+            if os.path.exists(self.path):
+                os.unlink(self.path)
         self.orders, self.done, self.held = [], [], []
         self.delay, self.deaf = 0, False
         self.lock = threading.Lock()
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
+        self.listener = socket.socket(socket.AF_UNIX if self.path else socket.AF_INET)
+        self.listener.bind(self.path or ("127.0.0.1", 0))
+        if not self.path:
+            self.host, self.port = self.listener.getsockname()
         self.listener.listen(50)
         threading.Thread(target=self.accept, daemon=True).start()
 
     def close(self):
         self.listener.close()
-        os.unlink(self.path)
-        os.rmdir(self.host)
+        if self.path:
+            os.unlink(self.path)
+            os.rmdir(self.host)
 
     def order(self, what, function, act=None):
         """One statement per order; orders on one function are carried out in their order."""
@@ -111,7 +121,7 @@ class Proxy:
 
     def relay(self, client, server):
         """True when the server's side is kept for deliver()."""
-        what, answer, then = None, b"", None
+        what, answer, then, prepared = None, b"", None, None
         while True:
             for ready in select.select([client, server], [], [])[0]:
                 try:
@@ -124,7 +134,10 @@ class Proxy:
                     if self.delay:
                         time.sleep(self.delay)
                     if what is None:
-                        what, act = self.take(data)
+                        what, act = prepared or self.take(data)
+                        prepared = None if not what or executes(data) else (what, act)
+                        if prepared:
+                            what = None
                         answer = b""
                         if what == "swallow":
                             return False
