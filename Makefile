@@ -42,8 +42,8 @@ install-client: client
 deps: ## install what is missing of deps.txt with apt-get (sudo when not root)
 	@test/server/install-deps deps.txt
 
-deps-examples: deps ## install what the examples in other languages need: examples/deps.txt, and packages of npm under build/node
-	@test/server/install-deps examples/deps.txt
+deps-check: deps ## install what only `make check` needs: test/deps.txt, and packages of npm under build/node
+	@test/server/install-deps test/deps.txt
 	@test/server/install-node-modules build/node examples/node
 
 pgroot: client server-copy ## a private copy of the server with our extension in it, under build/pgroot
@@ -62,6 +62,9 @@ contract: pgroot ## freeze the catalog of ql3*--*.sql in src/pg/catalog.contract
 errors: ## write docs/errors.md from the sources
 	@test/errors_page >build/errors.md && cp build/errors.md docs/errors.md
 
+html: ## the documentation as a static site, in build/html
+	@sphinx-build -q -W --keep-going -b html -c docs/html docs build/html
+
 # A second make, because the first has read its files before deps made the tools they ask for.
 demo: deps ## the main job on real processes, on a throw-away server
 	+@$(again) $(parallel) pgroot
@@ -71,7 +74,7 @@ demo-switchover: deps ## the incident re-enacted: a switchover that is never sen
 	+@$(again) $(parallel) pgroot
 	@demo/switchover/run
 
-check: deps-examples ## every test layer on throw-away servers
+check: deps-check ## every test layer on throw-away servers
 	+@$(again) $(parallel) pgroot units
 	@test/run static unit regress isolation t
 
@@ -79,7 +82,7 @@ check-static: pgroot ## static checks of sources and exported symbols
 check-unit: pgroot units ## GoogleTest units
 check-regress: pgroot ## pg_regress topics
 check-isolation: pgroot ## isolation specs
-check-t: deps-examples pgroot ## the executable tests of test/t
+check-t: deps-check pgroot ## the executable tests of test/t
 check-sanitize: sanitized ## client units and some of test/t under sanitizers
 check-static check-unit check-regress check-isolation check-t check-sanitize: check-%:
 	@test/run $*
@@ -112,5 +115,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all extension client units sanitized install install-extension install-client deps deps-examples pgroot server-copy contract errors demo \
+.PHONY: all extension client units sanitized install install-extension install-client deps deps-check pgroot server-copy contract errors html demo \
 	demo-switchover check check-static check-unit check-regress check-isolation check-t check-sanitize check-matrix bench fuzz clean help

@@ -14,7 +14,7 @@ from pooler import Pooler
 from proxy import Proxy
 
 GONE = 2147483000  # no process has such a number
-LIMIT = 120
+LIMIT = 200
 
 
 def build(*words, **environment):
