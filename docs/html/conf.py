@@ -9,7 +9,7 @@ extensions = ["myst_parser"]
 root_doc = "README"
 myst_heading_anchors = 4
 html_theme = "alabaster"
-html_theme_options = {"page_width": "1080px", "sidebar_width": "220px", "font_size": "16px", "show_powered_by": False,
+html_theme_options = {"page_width": "1080px", "sidebar_width": "220px", "show_powered_by": False,
                       "description": "one supervisor at a time judges work whose owner is gone"}
 html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
 html_show_copyright = html_show_sourcelink = False
