@@ -36,6 +36,7 @@ int detach(const DetachOptions& options);
 // Commands that register themselves.
 void add_release(CLI::App& program, Run& run);
 void add_park(CLI::App& program, Run& run);
+void add_top(CLI::App& program, Run& run);
 void add_explain(CLI::App& program, Run& run);
 void add_audit(CLI::App& program, Run& run);
 void add_dispatch_acts(CLI::App& program, Run& run);

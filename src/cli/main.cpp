@@ -112,6 +112,7 @@ void add_attach(CLI::App& program, AttachOptions& options, Run& run) {
           ->type_name("TIME");
   app.add_flag("--unlimited-hold", options.unlimited_hold, "no longest hold")->excludes(hold);
   app.add_flag("--allow-slow", options.allow_slow, "accept a source without an index on lost_at");
+  add_dry_run(app, options.dry_run);
   add_database_options(app, options.database);
   app.callback([&] { run = [&options] { return attach(options); }; });
 }
@@ -119,6 +120,7 @@ void add_attach(CLI::App& program, AttachOptions& options, Run& run) {
 void add_detach(CLI::App& program, DetachOptions& options, Run& run) {
   CLI::App& app = *program.add_subcommand("detach", "detach the source of a kind");
   app.add_option("KIND", options.kind, "the kind")->required();
+  add_dry_run(app, options.dry_run);
   add_database_options(app, options.database);
   app.callback([&] { run = [&options] { return detach(options); }; });
 }
@@ -161,6 +163,7 @@ int run_program(int argc, char** argv) {
   verify_app.callback([&] { run = [&] { return verify(verify_options); }; });
   add_attach(program, attach_options, run);
   add_detach(program, detach_options, run);
+  add_top(program, run);
   add_release(program, run);
   add_park(program, run);
   add_explain(program, run);
