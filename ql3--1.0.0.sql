@@ -321,11 +321,21 @@ CREATE TABLE ql3.dispatch_tombstones (
   concluded_at timestamptz NOT NULL,
   pruned_at timestamptz NOT NULL,
   protocol smallint NOT NULL DEFAULT 1,
+  disagrees boolean NOT NULL GENERATED ALWAYS AS (contradicted
+    OR coalesce(writer_outcome = 'not_sent' AND (judged_outcome = 'unknown' OR override_outcome = 'unknown'), false)
+    OR coalesce(nullif(writer_outcome, 'unknown') <> nullif(judged_outcome, 'unknown'), false)
+    OR coalesce(nullif(writer_outcome, 'unknown') <> nullif(override_outcome, 'unknown'), false)
+    OR coalesce(nullif(judged_outcome, 'unknown') <> nullif(override_outcome, 'unknown'), false)) STORED,
+  request_uid text COLLATE "C",
+  item text COLLATE "C",
   CONSTRAINT dispatch_tombstones_pkey PRIMARY KEY (request_digest, item_digest, token_digest)
 );
 COMMENT ON TABLE ql3.dispatch_tombstones IS 'what ql3_prune leaves of a decided attempt; only ql3_forget removes it';
 COMMENT ON COLUMN ql3.dispatch_tombstones.item_digest IS 'of request and item together';
 COMMENT ON COLUMN ql3.dispatch_tombstones.identity_digest IS 'of action and arguments; NULL where the attempt had none';
+COMMENT ON COLUMN ql3.dispatch_tombstones.disagrees IS 'the facts cannot all be true: its writer spoke after it was pruned';
+COMMENT ON COLUMN ql3.dispatch_tombstones.request_uid IS 'with item, only where the facts disagree: somebody has to look';
+CREATE UNIQUE INDEX dispatch_tombstones_attention_idx ON ql3.dispatch_tombstones (attempt) WHERE disagrees;
 
 -- The lineage that this server writes now. NULL on a standby, which writes none.
 CREATE TYPE ql3.lineage AS (system_identifier text, timeline bigint, database oid, installation uuid);
@@ -441,6 +451,7 @@ CREATE VIEW ql3.dispatch_halted AS
 COMMENT ON VIEW ql3.dispatch_halted IS
   'what halts dispatch now: halts by hand, and lineages nobody confirmed; empty = nothing does (a standby cannot tell of lineages)';
 
+-- A pruned attempt that stands beside another of its item is known by the digests that C++ makes (tombstones.cpp).
 CREATE VIEW ql3.dispatches_open AS
   SELECT o.attempt, o.request_uid, o.item, o.attempt_no, o.action,
          CASE WHEN o.doubted OR o.rivals THEN 'conflict' WHEN o.state = 'unknown' THEN 'unknown'
@@ -451,15 +462,26 @@ CREATE VIEW ql3.dispatches_open AS
          o.doubted OR o.rivals AS conflict, EXISTS (SELECT FROM ql3.dispatch_halted) AS halted, o.detail
     FROM (SELECT d.*, d.disagrees AS doubted,
                  EXISTS (SELECT FROM ql3.dispatches AS other WHERE other.request_uid = d.request_uid AND other.item = d.item
-                            AND other.state <> 'released' AND other.attempt <> d.attempt) AS rivals
+                            AND other.state <> 'released' AND other.attempt <> d.attempt)
+                 OR (d.attempt_no > 1 AND EXISTS (
+                   SELECT FROM ql3.dispatch_tombstones AS t
+                    WHERE t.request_digest = sha256(int8send(octet_length(d.request_uid)) || convert_to(d.request_uid, getdatabaseencoding()))
+                      AND t.item_digest = sha256(int8send(octet_length(d.request_uid)) || convert_to(d.request_uid, getdatabaseencoding())
+                                                 || int8send(octet_length(d.item)) || convert_to(d.item, getdatabaseencoding()))
+                      AND t.state <> 'released')) AS rivals
             FROM (SELECT c.* FROM ql3.dispatches AS c WHERE c.state = 'claimed'
                   UNION ALL
                   SELECT c.* FROM ql3.dispatches AS c
                    WHERE (c.state = 'unknown' OR c.disagrees OR (c.attempt_no > 1 AND c.state <> 'released'))
                      AND c.state <> 'claimed') AS d) AS o
-   WHERE o.state IN ('claimed', 'unknown') OR o.doubted OR o.rivals;
+   WHERE o.state IN ('claimed', 'unknown') OR o.doubted OR o.rivals
+  UNION ALL
+  SELECT t.attempt, t.request_uid, t.item, t.attempt_no, NULL, 'conflict', t.state, t.writer, t.permitted, t.claimed_at, NULL, NULL,
+         t.concluded_at, statement_timestamp() - t.claimed_at, t.writer_outcome, t.judged_outcome, t.override_outcome,
+         true, EXISTS (SELECT FROM ql3.dispatch_halted), 'pruned'
+    FROM ql3.dispatch_tombstones AS t WHERE t.disagrees;
 COMMENT ON VIEW ql3.dispatches_open IS
-  'attempts that are not decided, or whose facts conflict: claimed, in flight, overdue (recovery looks), unknown, conflict; halted says that nothing new may start';
+  'attempts that are not decided, or whose facts conflict, pruned ones too: claimed, in flight, overdue (recovery looks), unknown, conflict; halted says that nothing new may start';
 
 CREATE VIEW ql3.history AS
   SELECT j.judgement_id, j.kind, j.id, j.version, j.owner, j.run_id, j.status, j.lost_at, j.disposition, j.verdict, j.note,
@@ -557,16 +579,17 @@ CREATE FUNCTION ql3.ql3_detach_source(kind text)
   AS 'MODULE_PATHNAME', 'ql3_detach_source';
 COMMENT ON FUNCTION ql3.ql3_detach_source(text) IS 'ends a source; its controls and its version floor stay';
 
+-- Both answer 'unchanged' where it was so already; the first pause's reason stays.
 CREATE FUNCTION ql3.ql3_pause(kind text, reason text)
-  RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+  RETURNS text LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
   AS 'MODULE_PATHNAME', 'ql3_pause';
 COMMENT ON FUNCTION ql3.ql3_pause(text, text) IS
-  'stops claims and conclusions of a kind, or of every attached one (NULL), until ql3_resume';
+  'stops claims and conclusions of a kind, or of every attached one (NULL), until ql3_resume: paused or unchanged';
 
 CREATE FUNCTION ql3.ql3_resume(kind text, reason text)
-  RETURNS void LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+  RETURNS text LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
   AS 'MODULE_PATHNAME', 'ql3_resume';
-COMMENT ON FUNCTION ql3.ql3_resume(text, text) IS 'ends the pause of a kind, or every pause (NULL)';
+COMMENT ON FUNCTION ql3.ql3_resume(text, text) IS 'ends the pause of a kind, or every pause (NULL): resumed or unchanged';
 
 -- Recovery (runtime) ----------------------------------------------------------------------------------------------
 
@@ -932,6 +955,20 @@ CREATE FUNCTION ql3.ql3_verify()
    WHERE CASE WHEN t.state = 'released' THEN (t.permitted AND t.writer_outcome IS DISTINCT FROM 'not_sent')
                 OR (t.writer_outcome IS DISTINCT FROM 'not_sent' AND t.judged_outcome IS DISTINCT FROM 'not_sent')
               ELSE t.state <> t.told END
+  UNION ALL
+  SELECT 'tombstone_conflict', 'dispatch', t.attempt::text,
+         CASE WHEN t.request_uid IS NULL OR t.item IS NULL THEN 'its facts disagree, and nothing says of which item'
+              ELSE format('%s / %s: it names an item that is not the one of its digests', t.request_uid, t.item) END
+    FROM tombstones AS t
+   WHERE CASE WHEN t.request_uid IS NULL OR t.item IS NULL THEN t.disagrees
+              ELSE t.item_digest <> sha256(int8send(octet_length(t.request_uid)) || convert_to(t.request_uid, getdatabaseencoding())
+                                           || int8send(octet_length(t.item)) || convert_to(t.item, getdatabaseencoding())) END
+  UNION ALL
+  SELECT 'tombstone_rival', 'dispatch', a.attempt::text, format('%s: it stands beside attempt %s, which is pruned', a.name, t.attempt_no)
+    FROM attempts AS a JOIN tombstones AS t
+      ON t.item_digest = sha256(int8send(octet_length(a.request_uid)) || convert_to(a.request_uid, getdatabaseencoding())
+                                || int8send(octet_length(a.item)) || convert_to(a.item, getdatabaseencoding()))
+   WHERE a.attempt_no > 1 AND a.state <> 'released' AND t.state <> 'released'
   UNION ALL
   SELECT 'tombstone_twice', 'dispatch', min(t.attempt::text), format('%s pruned attempts stand for one item', count(*))
     FROM tombstones AS t WHERE t.state <> 'released' GROUP BY t.request_digest, t.item_digest HAVING count(*) > 1

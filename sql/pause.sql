@@ -24,7 +24,7 @@ SELECT FROM ql3_attach_source('pause', 'lost', 'job_lost(text,text,jsonb)');
 SELECT count(*) FROM ql3_claim('A', 4, '5 min', tok(1));
 
 -- Paused: a new claim and a conclusion are refused by name, and nothing changed.
-SELECT FROM ql3_pause('pause', 'look at the probes');
+SELECT ql3_pause('pause', 'look at the probes');
 SELECT FROM ql3_claim('A', 1);
 SELECT FROM ql3_claim('A', 1, '5 min', tok(2), '{pause}');
 SELECT ql3_conclude('pause', 'a', 'A', tok(1), 1, 'lost');
@@ -38,7 +38,7 @@ SELECT FROM ql3_require_fence('pause', 'a', 'A', tok(1), 1);
 -- Observe goes on and says why nobody gets them.
 SELECT id, state, claimable, detail FROM ql3_observe() ORDER BY id;
 -- A second pause changes nothing; the first one's reason stays.
-SELECT FROM ql3_pause('pause', 'again');
+SELECT ql3_pause('pause', 'again');
 SELECT detail FROM ql3_observe(1);
 -- It survives detach and attach.
 SELECT FROM ql3_detach_source('pause');
@@ -51,25 +51,27 @@ SELECT count(*) FROM ql3_claim('A', 1, '5 min', tok(4), '{pause,pause_other}');
 SELECT count(*) FROM ql3_claim('A', 1, '5 min', tok(5), '{pause_other}');
 SELECT kind, id, claimable FROM ql3_observe() WHERE id = 'f' ORDER BY kind;
 
-SELECT FROM ql3_resume('pause', 'probes are well');
-SELECT FROM ql3_resume('pause', 'again');
+SELECT ql3_resume('pause', 'probes are well');
+SELECT ql3_resume('pause', 'again');
 SELECT ql3_conclude('pause', 'a', 'A', tok(1), 1, 'lost');
 -- The repeat of what was concluded before a pause keeps its answer.
 SELECT FROM ql3_pause('pause', 'once more');
 SELECT ql3_conclude('pause', 'a', 'A', tok(1), 1, 'lost');
 -- All: every attached kind, the built-in one too; one of them can be resumed alone.
-SELECT FROM ql3_pause(NULL, 'everything stops');
+SELECT ql3_pause(NULL, 'everything stops');
+SELECT ql3_pause(NULL, 'again');
 SELECT kind, paused_reason, paused_by = session_user FROM ql3.recovery_kinds WHERE paused_at IS NOT NULL ORDER BY kind;
 SELECT code(q) FROM (VALUES ('SELECT ql3_claim(''A'')'), ('SELECT ql3_claim(''A'', kinds => ''{dispatch}'')'),
   ('SELECT ql3_claim(''A'', kinds => ''{pause,dispatch}'')')) AS v (q);
 SELECT FROM ql3_resume('pause_other', 'one at a time');
 SELECT count(*) FROM ql3_claim('A', 1, '5 min', tok(6), '{pause_other}');
-SELECT FROM ql3_resume(NULL, 'all is well');
+SELECT ql3_resume(NULL, 'all is well');
+SELECT ql3_resume(NULL, 'again');
 SELECT kind FROM ql3.recovery_kinds WHERE paused_at IS NOT NULL;
 SELECT count(*) > 0 FROM ql3_claim('A', 16, '5 min', tok(7), '{pause}');
 
 -- What changed something is on record.
-SELECT kind, action, reason, actor = session_user FROM ql3.audit_events
+SELECT kind, action, reason, actor = session_user, before, after FROM ql3.audit_events
 WHERE action IN ('pause', 'resume') AND (kind LIKE 'pause%' OR kind = 'dispatch') ORDER BY event_id;
 SELECT code(q), q FROM (VALUES
   ($q$SELECT ql3_pause('nobody', 'r')$q$), ($q$SELECT ql3_pause('No', 'r')$q$), ($q$SELECT ql3_pause('', 'r')$q$),

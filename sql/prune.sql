@@ -89,7 +89,7 @@ CREATE FUNCTION ob(item text, token int DEFAULT NULL) RETURNS text LANGUAGE sql 
 $$ SELECT concat_ws(' ', state, outcome, writer_outcome, judged_outcome, override_outcome, permitted, conflict, detail)
    FROM ql3.ql3_dispatch_observe('prune', item, t_prune.tok(token)) $$;
 SELECT item, dc(item, n) FROM (VALUES ('done', 11), ('failed', 12), ('unknown', 13), ('claimed', 14), ('permitted', 15),
-  ('free', 16), ('closed', 17), ('conflict', 18), ('retried', 19), ('judged', 20), ('freed', 24)) AS v (item, n);
+  ('free', 16), ('closed', 17), ('conflict', 18), ('retried', 19), ('judged', 20), ('freed', 24), ('retaken', 25)) AS v (item, n);
 SELECT ql3_dispatch_permit('prune', 'done', 'w', tok(11), tok(111));
 SELECT ql3_dispatch_permit('prune', 'permitted', 'w', tok(15), tok(115));
 SELECT ql3_dispatch_permit('prune', 'closed', 'w', tok(17), tok(117));
@@ -99,7 +99,7 @@ SELECT st('done', 11, 'succeeded'), st('failed', 12, 'failed'), st('unknown', 13
 SELECT ql3_dispatch_override(attempt, 'succeeded', 'failed', 'r') FROM ql3_dispatch_observe('prune', 'conflict');
 SELECT ql3_dispatch_override(attempt, 'unknown', 'failed', 'r') FROM ql3_dispatch_observe('prune', 'judged');
 -- As recovery frees one that was never permitted.
-UPDATE ql3.dispatches SET state = 'released', judged_outcome = 'not_sent', concluded_at = clock_timestamp() WHERE item = 'freed';
+UPDATE ql3.dispatches SET state = 'released', judged_outcome = 'not_sent', concluded_at = clock_timestamp() WHERE item IN ('freed', 'retaken');
 SELECT dc('retried', 21, '{}');
 SELECT st('burnt', 22, 'not_sent');
 SELECT code('SELECT ql3_forget(''prune'', ''r'')');
@@ -130,6 +130,27 @@ SELECT st('judged', 20, 'succeeded'), ob('judged', 20);
 SELECT st('burnt', 22, 'succeeded'), ob('burnt', 22), dc('burnt', 22), dc('burnt', 33);
 SELECT st('freed', 24, 'succeeded'), ob('freed', 24), dc('freed', 34), st('freed', 24, 'failed');
 SELECT attempt_no, state FROM ql3.dispatches WHERE request_uid = 'prune' AND item = 'free';
+-- Such a one names its item again, and is open for people until they have looked.
+CREATE FUNCTION open_conflicts() RETURNS SETOF text LANGUAGE sql AS
+$$ SELECT concat_ws(' ', item, attempt_no, standing, state, permitted, writer_outcome, judged_outcome, override_outcome, conflict, detail)
+   FROM ql3.dispatches_open WHERE request_uid = 'prune' AND standing = 'conflict' ORDER BY item, attempt_no $$;
+SELECT open_conflicts();
+SELECT count(*), count(request_uid), count(*) FILTER (WHERE disagrees) FROM ql3.dispatch_tombstones;
+SELECT topic, text ~ '^attempt 1 of item freed of request prune .pruned.: closed, succeeded' AS closed, text ~ 'its writer said later that it had called' AS conflict,
+       command ~ 'ql3_dispatch_override' AS override
+FROM ql3_dispatch_observe('prune', 'freed') AS o, ql3_explain('dispatch', o.attempt::text) WHERE topic IN ('dispatch', 'conflict', 'override');
+-- A person says which fact counts; it stays on record, and nothing becomes sendable.
+SELECT ql3_dispatch_override(attempt, 'succeeded', 'failed', 'seen outside'), ql3_dispatch_override(attempt, 'succeeded', 'failed', 'again')
+FROM ql3_dispatch_observe('prune', 'freed');
+SELECT ob('freed'), dc('freed', 35);
+SELECT ql3_dispatch_override(attempt, 'succeeded', 'failed', 'its facts agree') FROM ql3_dispatch_observe('prune', 'done');
+-- A second attempt beside a pruned one: by a writer whose row another primary lost, and by one that was released too early.
+SELECT ql3_dispatch_reassert('prune', 'done', 'act', '{}', 'w', tok(36), 'succeeded'), dc('retaken', 37), st('retaken', 25, 'succeeded');
+SELECT open_conflicts();
+-- Nothing is buried while it is so.
+SELECT removed FROM prune_all('1 us');
+SELECT item, attempt_no FROM ql3.dispatches WHERE request_uid = 'prune' AND item IN ('done', 'retaken') ORDER BY 1, 2;
+SELECT rule, count(*) FROM ql3_verify() WHERE rule LIKE 'tombstone%' GROUP BY 1;
 
 -- Forget: tombstones of a whole request, and only when nothing else is left of it.
 SELECT code('SELECT ql3_forget(''prune'', ''r'')');

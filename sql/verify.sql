@@ -140,7 +140,14 @@ SELECT attempt('claimed', $$ lineage = gen_random_uuid() $$);
 SELECT plant($$ INSERT INTO ql3.dispatch_confirmations (lineage, covered, method, reason, actor, confirmed_at)
   VALUES (gen_random_uuid(), '{}', 'drained', 'x', 'x', now()) $$) ~ '^lineage_missing';
 SELECT plant($$ UPDATE ql3.dispatch_tombstones SET state = 'released' WHERE attempt IN (SELECT attempt FROM ql3.dispatch_tombstones ORDER BY pruned_at DESC LIMIT 1) $$);
-SELECT plant($$ INSERT INTO ql3.dispatch_tombstones SELECT * FROM ql3.dispatch_tombstones ORDER BY pruned_at DESC LIMIT 1 $$);
+SELECT plant($$ INSERT INTO ql3.dispatch_tombstones (request_digest, item_digest, token_digest, attempt, attempt_no, state, writer, permitted,
+    writer_outcome, contradicted, claimed_at, concluded_at, pruned_at)
+  SELECT request_digest, item_digest, token_digest, attempt, attempt_no, state, writer, permitted, writer_outcome, contradicted, claimed_at,
+    concluded_at, pruned_at FROM ql3.dispatch_tombstones ORDER BY pruned_at DESC LIMIT 1 $$);
+SELECT plant($$ UPDATE ql3.dispatch_tombstones SET judged_outcome = 'failed' $$);
+SELECT plant($$ UPDATE ql3.dispatch_tombstones SET judged_outcome = 'failed', request_uid = 'verify', item = 'buried' $$);
+SELECT plant($$ UPDATE ql3.dispatch_tombstones SET judged_outcome = 'failed', request_uid = 'verify', item = 'other' $$);
+SELECT attempt('claimed', $$ item = 'buried', attempt_no = 2 $$);
 SELECT plant($$ UPDATE ql3.dispatch_tombstones SET attempt = (SELECT attempt FROM ql3.dispatches WHERE request_uid = 'verify' AND item = 'claimed')
   WHERE pruned_at = (SELECT max(pruned_at) FROM ql3.dispatch_tombstones) $$);
 \echo -- everywhere

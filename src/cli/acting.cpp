@@ -31,6 +31,15 @@ void answer(const DatabaseOptions& options, std::string_view word) {
   std::fflush(stdout);
 }
 
+void add_dry_run(CLI::App& app, bool& into) {
+  app.add_flag("--dry-run", into, "say what would be done");
+}
+
+bool only_said(bool dry_run, std::string_view what) {
+  if (dry_run) spdlog::info("would {}", what);
+  return dry_run;
+}
+
 void add_consent_options(CLI::App& app, Consent& into) {
   CLI::Option* const dry = app.add_flag("--dry-run", into.dry_run, "say what would be done");
   app.add_flag("--yes", into.yes, "do it without asking")->excludes(dry);
@@ -38,10 +47,7 @@ void add_consent_options(CLI::App& app, Consent& into) {
 
 bool agreed(const Consent& consent, std::string_view what) {
   if (consent.yes) return true;
-  if (consent.dry_run) {
-    spdlog::info("would {}", what);
-    return false;
-  }
+  if (only_said(consent.dry_run, what)) return false;
   if (isatty(STDIN_FILENO) == 0) {
     throw std::invalid_argument(
         fmt::format("will {}: nobody at a terminal can be asked, so say --yes", what));

@@ -26,6 +26,11 @@ struct Consent {
   bool yes = false;
 };
 
+// For acts that nobody is asked before.
+void add_dry_run(CLI::App& app, bool& into);
+// Says what would be done, where only that is wanted.
+bool only_said(bool dry_run, std::string_view what);
+
 void add_consent_options(CLI::App& app, Consent& into);
 
 // Tells what is about to be done. True when it is to be done: --yes, or a person at the terminal

@@ -45,13 +45,14 @@ struct AttachOptions {
   std::optional<Milliseconds> max_hold;
   bool unlimited_hold = false;
   bool allow_slow = false;
+  bool dry_run = false;
 };
 
 struct DetachOptions {
   DatabaseOptions database;
   std::string kind;
+  bool dry_run = false;
 };
-
 
 // An option whose value is a duration between `least` and `most`, both named in the refusal.
 CLI::Option* add_duration(CLI::App& app, const std::string& name, Milliseconds& into,

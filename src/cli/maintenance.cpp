@@ -24,20 +24,25 @@ void print(const DatabaseOptions& options, const nlohmann::json& document, std::
   std::fflush(stdout);
 }
 
+// Answers paused, resumed, or unchanged where it was so already.
 int change_pause(const PauseOptions& options, const char* statement, std::string_view word) {
+  if (only_said(
+          options.dry_run,
+          fmt::format("{} {}", word, options.kind ? "kind " + *options.kind : "every kind"))) {
+    return done;
+  }
   const Parameter parameters[] = {options.kind, options.reason};
   Connection connection(operator_connection(options.database));
-  connection.query(statement, parameters, act_limit);
-  answer(options.database, word);
+  answer(options.database, connection.query(statement, parameters, act_limit).text(0, 0));
   return done;
 }
 
 int pause(const PauseOptions& options) {
-  return change_pause(options, "SELECT ql3.ql3_pause($1::text, $2::text)", "paused");
+  return change_pause(options, "SELECT ql3.ql3_pause($1::text, $2::text)", "pause");
 }
 
 int resume(const PauseOptions& options) {
-  return change_pause(options, "SELECT ql3.ql3_resume($1::text, $2::text)", "resumed");
+  return change_pause(options, "SELECT ql3.ql3_resume($1::text, $2::text)", "resume");
 }
 
 void print_count(const DatabaseOptions& options, const char* what, long long count) {
@@ -57,11 +62,15 @@ long long until_nothing(Connection& connection, const char* statement,
 }
 
 int prune(const PruneOptions& options) {
+  if (only_said(options.dry_run, fmt::format("remove what has been over for {}, {} rows at a time",
+                                             options.older_than, options.batch))) {
+    return done;
+  }
   const Parameter parameters[] = {options.older_than, std::to_string(options.batch)};
   Connection connection(operator_connection(options.database));
-  print_count(options.database, "removed",
-               until_nothing(connection, "SELECT ql3.ql3_prune($1::interval, $2::integer)",
-                             parameters));
+  print_count(
+      options.database, "removed",
+      until_nothing(connection, "SELECT ql3.ql3_prune($1::interval, $2::integer)", parameters));
   return done;
 }
 
@@ -73,12 +82,18 @@ int forget(const ForgetOptions& options) {
   const Parameter parameters[] = {options.request, options.reason};
   Connection connection(operator_connection(options.database));
   print_count(options.database, "forgotten",
-               until_nothing(connection, "SELECT ql3.ql3_forget($1::text, $2::text)", parameters));
+              until_nothing(connection, "SELECT ql3.ql3_forget($1::text, $2::text)", parameters));
   return done;
 }
 
 int import(const ImportOptions& options) {
   ImportLines lines(options.file);
+  if (options.dry_run) {
+    int count = 0;
+    for (ImportPage page = lines.next(); page.size != 0; page = lines.next()) count += page.size;
+    only_said(true, fmt::format("import {} targets of kind {}", count, options.kind));
+    return done;
+  }
   Connection connection(operator_connection(options.database));
   long long imported = 0, known = 0, not_listed = 0;
   for (ImportPage page = lines.next(); page.size != 0; page = lines.next()) {
@@ -93,8 +108,7 @@ int import(const ImportOptions& options) {
       ++(word == "imported" ? imported : word == "known" ? known : not_listed);
     }
   }
-  print(options.database,
-        {{"imported", imported}, {"known", known}, {"not_listed", not_listed}},
+  print(options.database, {{"imported", imported}, {"known", known}, {"not_listed", not_listed}},
         fmt::format("imported {}, known {}, not listed {}", imported, known, not_listed));
   return done;
 }
@@ -107,6 +121,7 @@ void add_pause(CLI::App& program, const char* name, const char* about, PauseOpti
   CLI::Option* const all = app.add_flag("--all", options.all, "every kind");
   kind->excludes(all);
   app.add_option("--reason", options.reason, reason_about)->required();
+  add_dry_run(app, options.dry_run);
   add_database_options(app, options.database);
   app.callback([&options, command, &run] {
     if (!options.kind && !options.all) throw CLI::RequiredError("KIND or --all");
@@ -122,6 +137,7 @@ void add_prune(CLI::App& program, PruneOptions& options, Run& run) {
   app.add_option("--batch", options.batch, "rows of one transaction")
       ->check(CLI::Range(1, prune_batch_max))
       ->capture_default_str();
+  add_dry_run(app, options.dry_run);
   add_database_options(app, options.database);
   app.callback([&] { run = [&options] { return prune(options); }; });
 }
@@ -138,11 +154,13 @@ void add_forget(CLI::App& program, ForgetOptions& options, Run& run) {
 
 void add_import(CLI::App& program, ImportOptions& options, Run& run) {
   CLI::App& app = *program.add_subcommand(
-      "import", "take over where targets stood in another table, from lines of ID, state and "
-                "failure count with tabs between");
+      "import",
+      "take over where targets stood in another table, from lines of ID, state and "
+      "failure count with tabs between");
   app.add_option("KIND", options.kind, "the kind")->required();
   app.add_option("FILE", options.file, "the file; - is the standard input")->capture_default_str();
   app.add_option("--reason", options.reason, reason_about)->required();
+  add_dry_run(app, options.dry_run);
   add_database_options(app, options.database);
   app.callback([&] { run = [&options] { return import(options); }; });
 }

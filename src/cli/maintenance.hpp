@@ -14,12 +14,14 @@ struct PauseOptions {
   std::optional<std::string> kind;
   bool all = false;
   std::string reason;
+  bool dry_run = false;
 };
 
 struct PruneOptions {
   DatabaseOptions database;
   std::string older_than;  // as the server reads an interval
   int batch = 1000;
+  bool dry_run = false;
 };
 
 struct ForgetOptions {
@@ -34,6 +36,7 @@ struct ImportOptions {
   std::string kind;
   std::string file = "-";
   std::string reason;
+  bool dry_run = false;
 };
 
 struct MaintenanceCommands {

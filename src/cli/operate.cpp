@@ -18,6 +18,10 @@ std::string interval_parameter(Milliseconds length) {
 }  // namespace
 
 int attach(const AttachOptions& options) {
+  if (only_said(options.dry_run, fmt::format("attach {} as the source of kind {}", options.relation,
+                                             options.kind))) {
+    return done;
+  }
   // What was not given is left to the server's own defaults.
   std::string statement =
       "SELECT ql3.ql3_attach_source(kind => $1::text, relation => $2::regclass,"
@@ -40,6 +44,8 @@ int attach(const AttachOptions& options) {
 }
 
 int detach(const DetachOptions& options) {
+  if (only_said(options.dry_run, fmt::format("detach the source of kind {}", options.kind)))
+    return done;
   const Parameter parameters[] = {options.kind};
   Connection connection(operator_connection(options.database));
   connection.query("SELECT ql3.ql3_detach_source($1::text)", parameters, act_limit);

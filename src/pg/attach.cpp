@@ -220,7 +220,7 @@ Datum detach_source(FunctionCallInfo fcinfo) {
     if (unset_source.write(params().text(kind)) == 0)
       throw error(sqlstate::undefined_object,
                   (message_text<256>() << "no source is attached for kind " << quoted{kind}).view());
-    audit({"detach", kind, {}, {}, {}, {}});
+    audit({"detach", kind, {}, {}, "{\"attached\": true}", "{\"attached\": false}"});
   });
   return Datum(0);
 }

@@ -21,13 +21,14 @@ enum tombstone_column : int {
   tombstone_request_digest = 1, tombstone_item_digest, tombstone_token_digest, tombstone_identity_digest,
   tombstone_attempt, tombstone_number, tombstone_state, tombstone_writer, tombstone_permitted,
   tombstone_writer_outcome, tombstone_judged_outcome, tombstone_override_outcome, tombstone_contradicted,
-  tombstone_claimed_at, tombstone_concluded_at, tombstone_pruned_at, tombstone_protocol, tombstone_columns_end
+  tombstone_claimed_at, tombstone_concluded_at, tombstone_pruned_at, tombstone_protocol,
+  tombstone_disagrees, tombstone_request_uid, tombstone_item, tombstone_columns_end
 };
 
 inline constexpr const char* tombstone_column_names[] = {
     "request_digest", "item_digest", "token_digest", "identity_digest", "attempt", "attempt_no", "state", "writer",
     "permitted", "writer_outcome", "judged_outcome", "override_outcome", "contradicted", "claimed_at", "concluded_at",
-    "pruned_at", "protocol"};
+    "pruned_at", "protocol", "disagrees", "request_uid", "item"};
 static_assert(sizeof tombstone_column_names / sizeof *tombstone_column_names == tombstone_columns_end - 1);
 
 }  // namespace ql3::pg

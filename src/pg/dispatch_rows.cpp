@@ -175,7 +175,7 @@ std::optional<attempt_row> latest_attempt(const item_name& name) {
   return found_or(find(in_order, of_item(name), nullptr, pick::last), [&] { return latest_tombstone(name); });
 }
 std::optional<attempt_row> attempt_by_id(const uuid_value& attempt) {
-  return read(find(of_attempt, index_keys().uuid(uuid_datum(attempt))));
+  return found_or(find(of_attempt, index_keys().uuid(uuid_datum(attempt))), [&] { return conflicting_tombstone(attempt); });
 }
 
 int count_unreleased(const item_name& name) {
@@ -188,7 +188,7 @@ int count_unreleased(const item_name& name) {
 
 std::optional<item_name> item_of_attempt(const uuid_value& attempt) {
   HeapTuple const found = find(of_attempt, index_keys().uuid(uuid_datum(attempt)));
-  if (found == nullptr) return std::nullopt;
+  if (found == nullptr) return item_of_conflicting_tombstone(attempt);
   row_columns const at(found, dispatches());
   return item_name{at.text(attempt_request_uid), at.text(attempt_item)};
 }

@@ -49,7 +49,8 @@ std::optional<attempt_row> concluded_attempt(const item_name& name);
 std::optional<attempt_row> unpermitted_attempt(const item_name& name);
 int count_unreleased(const item_name& name);
 std::optional<attempt_row> latest_attempt(const item_name& name);
-// With the item's name: for callers who know the attempt only. Views live in the memory of the call.
+// For callers who know the attempt only: a row, or a tombstone whose facts disagree. Views live in the memory of the
+// call.
 std::optional<item_name> item_of_attempt(const uuid_value& attempt);
 std::optional<attempt_row> attempt_by_id(const uuid_value& attempt);
 

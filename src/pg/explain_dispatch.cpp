@@ -56,7 +56,8 @@ void say_claimed(explanation& to, const attempt& of, sentence& text) {
 void say_state(explanation& to, const attempt& of) {
   sentence text;
   text << "attempt " << std::int64_t{of.row.attempt_no} << " of item " << of.name.item << " of request "
-       << of.name.request_uid << " (" << of.row.action.value_or("no action") << "): ";
+       << of.name.request_uid << " ("
+       << of.row.action.value_or(of.row.is_tombstone ? "pruned" : "no action") << "): ";
   switch (of.st()) {
     case dispatch_state::claimed: say_claimed(to, of, text); break;
     case dispatch_state::succeeded: text << "closed, succeeded"; break;
@@ -77,7 +78,7 @@ void say_state(explanation& to, const attempt& of) {
     text.time(*of.row.concluded_at) << " ";
     text.from_now(*of.row.concluded_at, to.clock());
   }
-  if (of.row.detail) text << ": " << *of.row.detail;
+  if (of.row.detail && !of.row.is_tombstone) text << ": " << *of.row.detail;
   to.say("dispatch", text);
 }
 

@@ -216,7 +216,7 @@ Datum halt_dispatch(FunctionCallInfo fcinfo) {
     force_synchronous_commit();
     wait_transaction_lock(lock_space::halt, 0);
     insert_halt.write(params().add(uuid_datum(halt)).text(reason).text(acting_user()).time(clock_now()));
-    audit({"halt_dispatch", {}, uuid_text(halt), reason, {}, {}});
+    audit({"halt_dispatch", {}, uuid_text(halt), reason, {}, "{\"halts\": true}"});
   });
   return uuid_datum(halt);
 }
@@ -231,7 +231,7 @@ Datum unhalt_dispatch(FunctionCallInfo fcinfo) {
     force_synchronous_commit();
     if (end_halt.write(params().add(uuid_datum(halt)).time(clock_now()).text(acting_user()).text(reason)) == 0)
       return false;
-    audit({"unhalt_dispatch", {}, uuid_text(halt), reason, {}, {}});
+    audit({"unhalt_dispatch", {}, uuid_text(halt), reason, "{\"halts\": true}", "{\"halts\": false}"});
     return true;
   });
   return text_datum(std::string_view(ended ? "confirmed" : "stale"));

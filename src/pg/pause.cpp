@@ -27,39 +27,51 @@ bool pause_one(std::string_view kind, std::string_view reason) {
 
 bool resume_one(std::string_view kind, std::string_view) { return unset_paused.write(params().text(kind)) != 0; }
 
-using change = bool (*)(std::string_view, std::string_view);
+struct pause_change {
+  std::string_view act;
+  const char* function;
+  std::string_view word;
+  statement& all;
+  bool (*one)(std::string_view kind, std::string_view reason);
+  std::string_view before;
+  std::string_view after;
+};
 
 // One event for each row that changed, after all of them: the lock order.
-void change_pause(FunctionCallInfo fcinfo, std::string_view act, statement& all, change one) {
-  message_text<16> name;
-  name << "ql3_" << act;
-  require_writable(name.c_str());
+Datum change_pause(FunctionCallInfo fcinfo, const pause_change& what) {
+  require_writable(what.function);
   arguments const given(fcinfo);
   std::optional<std::string_view> kind;
   if (!given.is_null(0)) kind = given.kind(0);
   std::string_view const reason = given.reason(1);
-  in_session([&] {
+  bool const any = in_session([&] {
+    auto record = [&](std::string_view of) { audit({what.act, of, {}, reason, what.before, what.after}); };
     if (kind) {
       require_known_kind(*kind);
-      if (one(*kind, reason)) audit({act, *kind, {}, reason, {}, {}});
-      return;
+      bool const changed = what.one(*kind, reason);
+      if (changed) record(*kind);
+      return changed;
     }
-    rows const kinds = all.run(params());
+    rows const kinds = what.all.run(params());
     auto* const changed = call([&] { return static_cast<bool*>(palloc0(kinds.size() + 1)); });
-    for (int at = 0; at < kinds.size(); ++at) changed[at] = one(kinds.text(at, 1), reason);
+    bool some = false;
+    for (int at = 0; at < kinds.size(); ++at) some |= changed[at] = what.one(kinds.text(at, 1), reason);
     for (int at = 0; at < kinds.size(); ++at)
-      if (changed[at]) audit({act, kinds.text(at, 1), {}, reason, {}, {}});
+      if (changed[at]) record(kinds.text(at, 1));
+    return some;
   });
+  return text_datum(any ? what.word : std::string_view("unchanged"));
 }
 
+constexpr std::string_view goes_on = "{\"paused\": false}";
+constexpr std::string_view stands = "{\"paused\": true}";
+
 Datum pause(FunctionCallInfo fcinfo) {
-  change_pause(fcinfo, "pause", attached_kinds, pause_one);
-  return Datum(0);
+  return change_pause(fcinfo, {"pause", "ql3_pause", "paused", attached_kinds, pause_one, goes_on, stands});
 }
 
 Datum resume(FunctionCallInfo fcinfo) {
-  change_pause(fcinfo, "resume", paused_kinds, resume_one);
-  return Datum(0);
+  return change_pause(fcinfo, {"resume", "ql3_resume", "resumed", paused_kinds, resume_one, stands, goes_on});
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ bool prune_one(const uuid_value& attempt, instant cutoff) {
   std::optional<item_name> const name = item_of_attempt(attempt);
   if (!name || !try_transaction_lock(lock_space::item, lock_key(name->request_uid, name->item))) return false;
   std::optional<attempt_row> const row = attempt_by_id(attempt);
-  if (!row || !may_bury(*name, *row, cutoff)) return false;
+  if (!row || row->is_tombstone || !may_bury(*name, *row, cutoff)) return false;
   bury(*name, *row, clock_now());
   return true;
 }

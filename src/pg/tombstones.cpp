@@ -24,8 +24,14 @@ constinit statement delete_attempt{"DELETE FROM ql3.dispatches WHERE attempt = $
 
 constinit statement update_row{
     "UPDATE ql3.dispatch_tombstones SET state = $4, writer_outcome = $5, judged_outcome = $6, override_outcome = $7,"
-    "  contradicted = $8 WHERE request_digest = $1 AND item_digest = $2 AND token_digest = $3",
-    BYTEAOID, BYTEAOID, BYTEAOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, BOOLOID};
+    "  contradicted = $8, request_uid = $9, item = $10"
+    " WHERE request_digest = $1 AND item_digest = $2 AND token_digest = $3",
+    BYTEAOID, BYTEAOID, BYTEAOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID, BOOLOID, TEXTOID, TEXTOID};
+// Only these keep the name of their item.
+constinit statement conflicting{
+    "SELECT request_uid, item, token_digest FROM ql3.dispatch_tombstones"
+    " WHERE attempt = $1 AND disagrees AND request_uid IS NOT NULL AND item IS NOT NULL",
+    UUIDOID};
 
 constinit statement any_attempt{"SELECT 1 FROM ql3.dispatches WHERE request_uid = $1 LIMIT 1", TEXTOID};
 constinit statement delete_rows{
@@ -105,6 +111,17 @@ std::optional<attempt_row> read(HeapTuple found) {
   return row;
 }
 
+struct conflict {
+  item_name name;
+  const unsigned char* token_digest;
+};
+std::optional<conflict> conflict_of(const uuid_value& attempt) {
+  rows const found = conflicting.run(params().add(uuid_datum(attempt)));
+  if (found.empty()) return std::nullopt;
+  return conflict{{keep_text(found.text(0, 1)), keep_text(found.text(0, 2))},
+                  reinterpret_cast<const unsigned char*>(keep_text(text_of(found.datum(0, 3))).data())};
+}
+
 }  // namespace
 
 std::optional<attempt_row> tombstone_of_token(const item_name& name, const unsigned char* token_digest) {
@@ -115,6 +132,18 @@ std::optional<attempt_row> unreleased_tombstone(const item_name& name) {
 }
 std::optional<attempt_row> latest_tombstone(const item_name& name) {
   return read(find(of_item(name), nullptr, pick::most));
+}
+
+std::optional<item_name> item_of_conflicting_tombstone(const uuid_value& attempt) {
+  std::optional<conflict> const found = conflict_of(attempt);
+  if (!found) return std::nullopt;
+  return found->name;
+}
+
+std::optional<attempt_row> conflicting_tombstone(const uuid_value& attempt) {
+  std::optional<conflict> const found = conflict_of(attempt);
+  if (!found) return std::nullopt;
+  return tombstone_of_token(found->name, found->token_digest);
 }
 
 int count_unreleased_tombstones(const item_name& name) {
@@ -134,6 +163,9 @@ void update_tombstone(const item_name& name, const attempt_row& row) {
   params to = key_of(name);
   to.digest(row.token_digest).text(to_text(state_of(row.facts))).text(word_of(row.facts.writer))
       .text(word_of(row.facts.judged)).text(word_of(row.facts.overridden)).boolean(row.facts.contradicted);
+  // Somebody has to look outside, and needs to know what for.
+  if (facts_disagree(row.facts)) to.text(name.request_uid).text(name.item);
+  else to.null().null();
   if (update_row.write(to) != 1)
     throw error("40001", "the attempt was forgotten meanwhile", "Repeat the call.");
 }

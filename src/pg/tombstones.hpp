@@ -1,5 +1,5 @@
 // ql3.dispatch_tombstones: what prune leaves of a decided attempt, so that its item and its token are refused for ever
-// and its writer's late result still finds a place (DESIGN promises 13 and 14).
+// and its writer's late result still finds a place (promises 13 and 14).
 #pragma once
 
 #include "dispatch_rows.hpp"
@@ -10,6 +10,9 @@ std::optional<attempt_row> tombstone_of_token(const item_name& name, const unsig
 // The first that is not released, and the latest of all.
 std::optional<attempt_row> unreleased_tombstone(const item_name& name);
 std::optional<attempt_row> latest_tombstone(const item_name& name);
+// One whose facts came to disagree after it was pruned: only these keep the name of their item.
+std::optional<item_name> item_of_conflicting_tombstone(const uuid_value& attempt);
+std::optional<attempt_row> conflicting_tombstone(const uuid_value& attempt);
 int count_unreleased_tombstones(const item_name& name);
 // Digest of the identity the item was known by; nullptr when none of its tombstones had one.
 const unsigned char* identity_of_tombstones(const item_name& name);
