@@ -74,15 +74,19 @@ demo-switchover: deps ## the incident re-enacted: a switchover that is never sen
 	+@$(again) $(parallel) pgroot
 	@demo/switchover/run
 
+# Programs that only tests ask, unpacked from Debian's packages and not installed.
+tools: deps-check
+	@test/server/unpack-tools build/tools
+
 check: deps-check ## every test layer on throw-away servers
-	+@$(again) $(parallel) pgroot units
+	+@$(again) $(parallel) pgroot units tools
 	@test/run static unit regress isolation t
 
 check-static: pgroot ## static checks of sources and exported symbols
 check-unit: pgroot units ## GoogleTest units
 check-regress: pgroot ## pg_regress topics
 check-isolation: pgroot ## isolation specs
-check-t: deps-check pgroot ## the executable tests of test/t
+check-t: deps-check pgroot tools ## the executable tests of test/t
 check-sanitize: sanitized ## client units and some of test/t under sanitizers
 check-static check-unit check-regress check-isolation check-t check-sanitize: check-%:
 	@test/run $*
@@ -116,4 +120,4 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all extension client units sanitized install install-extension install-client deps deps-check pgroot server-copy contract errors html demo \
-	demo-switchover check check-static check-unit check-regress check-isolation check-t check-sanitize check-matrix bench fuzz clean help
+	demo-switchover check check-static check-unit check-regress check-isolation check-t check-sanitize check-matrix bench fuzz tools clean help
