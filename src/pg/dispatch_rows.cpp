@@ -175,7 +175,8 @@ std::optional<attempt_row> latest_attempt(const item_name& name) {
   return found_or(find(in_order, of_item(name), nullptr, pick::last), [&] { return latest_tombstone(name); });
 }
 std::optional<attempt_row> attempt_by_id(const uuid_value& attempt) {
-  return found_or(find(of_attempt, index_keys().uuid(uuid_datum(attempt))), [&] { return conflicting_tombstone(attempt); });
+  return found_or(find(of_attempt, index_keys().uuid(uuid_datum(attempt))),
+                  [&] { return conflicting_tombstone(attempt); });
 }
 
 int count_unreleased(const item_name& name) {
