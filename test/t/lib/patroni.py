@@ -107,7 +107,7 @@ class Node:
     def __init__(self, cluster, name, port, api):
         self.cluster, self.name, self.port, self.api, self.process = cluster, name, port, api, None
         self.data = f"{cluster.place.dir}/{name}"
-        callback = f"{CALLBACK} --name {name} --prefix {PREFIX} --wait 30 --dsn " \
+        callback = f"{cluster.script} --name {name} --prefix {PREFIX} --wait 30 --dsn " \
                    f"\"host=127.0.0.1 port={port} user=postgres dbname=postgres connect_timeout=3\""
         self.file = cluster.place.write(f"{name}.yml", json.dumps({
             "scope": "ql3", "namespace": "/service/", "name": name,
@@ -162,16 +162,30 @@ class Node:
             self.process.wait()
 
     def kill(self):
-        """The whole machine is gone."""
+        """The whole machine is gone, with every process of it: one that was just being forked, too."""
         self.kill_manager()
-        pid, backends = self.postmaster(), self.backends()
         self.kill_server()
-        for each in backends:
+
+        def gone():
+            left = self.processes()
+            for each in left:
+                try:
+                    os.kill(each, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            return not left
+        until(gone, f"the end of {self.name}")
+
+    def processes(self):
+        """All that live in the data directory, orphans included."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                os.kill(each, signal.SIGKILL)
-            except ProcessLookupError:
+                if os.readlink(f"/proc/{pid}/cwd") == self.data:
+                    found.append(int(pid))
+            except OSError:
                 pass
-        until(lambda: pid is None or not os.path.exists(f"/proc/{pid}"), f"the end of {self.name}")
+        return found
 
     def switchover(self):
         """A planned change: the primary is demoted in order, its synchronous standby promoted."""
@@ -185,7 +199,7 @@ class Node:
     def freeze(self, stop=True):
         """All of it stops at once, or goes on as if nothing had been."""
         number = signal.SIGSTOP if stop else signal.SIGCONT
-        for pid in [self.process.pid, self.postmaster(), *self.backends()]:
+        for pid in [self.process.pid, self.postmaster(), *self.processes()]:
             try:
                 if pid:
                     os.kill(pid, number)
@@ -201,6 +215,9 @@ class Node:
 class Cluster:
     def __init__(self, name, size=3):
         self.place = Place(name)
+        # The user of the servers may not reach the clone.
+        self.script = shutil.copy(CALLBACK, f"{self.place.dir}/ql3-patroni-confirm")
+        os.chmod(self.script, 0o755)
         client, peer, *ports = free_ports(2 + 2 * size)
         self.endpoint = f"127.0.0.1:{client}"
         self.etcd = self.place.start(
@@ -279,7 +296,7 @@ class Cluster:
 
     def callback(self, node, word, prefix=PREFIX):
         """The shipped script by hand: (exit status, what it said)."""
-        ran = subprocess.run(self.place.as_user(CALLBACK, "--name", node.name, "--prefix", prefix, "--wait", "30", "--dsn",
+        ran = subprocess.run(self.place.as_user(self.script, "--name", node.name, "--prefix", prefix, "--wait", "30", "--dsn",
                                                 f"host=127.0.0.1 port={node.port} user=postgres dbname=postgres", word),
                              env={**os.environ, "ETCDCTL_ENDPOINTS": self.endpoint}, check=False, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/")
