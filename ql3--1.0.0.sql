@@ -150,7 +150,8 @@ CREATE TABLE ql3.judgements (
   CONSTRAINT judgements_pkey PRIMARY KEY (judgement_id)
 );
 COMMENT ON TABLE ql3.judgements IS 'how claims ended; prunable';
-CREATE INDEX judgements_target_idx ON ql3.judgements (kind, id, judgement_id);
+-- The id first: it tells apart sooner than the kind, which all rows of a page share.
+CREATE INDEX judgements_target_idx ON ql3.judgements (id, kind, judgement_id);
 
 CREATE TABLE ql3.audit_events (
   event_id bigint NOT NULL,

@@ -10,6 +10,7 @@ namespace {
 // Everything here runs inside a leaf: server structures only.
 
 void check_columns(Relation table, const own_table::description& what) {
+  if (table->rd_att->natts > changes::capacity) elog(ERROR, "too many columns in \"%s\"", what.name);
   for (int at = 0; at < what.column_count; ++at)
     if (at >= table->rd_att->natts || TupleDescAttr(table->rd_att, at)->attisdropped ||
         strcmp(NameStr(TupleDescAttr(table->rd_att, at)->attname), what.columns[at]) != 0)

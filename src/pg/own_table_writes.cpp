@@ -28,14 +28,30 @@ bool is_changed(const IndexInfo* info, const bool* replaced) {
   return false;
 }
 
-// What is not set is NULL.
-HeapTuple form(TupleDesc descriptor, const changes& values) {
-  bool nulls[MaxTupleAttributeNumber];
-  for (int at = 0; at < descriptor->natts; ++at)
-    nulls[at] = at >= changes::capacity || !values.replaced[at] || values.nulls[at];
-  Datum all[MaxTupleAttributeNumber];
-  for (int at = 0; at < descriptor->natts; ++at) all[at] = nulls[at] ? Datum(0) : values.values[at];
-  return heap_form_tuple(descriptor, all, nulls);
+// Every column of a new row; what is not set is NULL.
+struct all_values {
+  Datum values[changes::capacity];
+  bool nulls[changes::capacity];
+};
+
+all_values values_of(TupleDesc descriptor, const changes& of) {
+  all_values all;
+  for (int at = 0; at < descriptor->natts; ++at) {
+    all.nulls[at] = !of.replaced[at] || of.nulls[at];
+    all.values[at] = all.nulls[at] ? Datum(0) : of.values[at];
+  }
+  return all;
+}
+
+all_values values_after(TupleDesc descriptor, HeapTuple before, const changes& to) {
+  all_values all;
+  heap_deform_tuple(before, descriptor, all.values, all.nulls);
+  for (int at = 0; at < descriptor->natts; ++at) {
+    if (!to.replaced[at]) continue;
+    all.values[at] = to.values[at];
+    all.nulls[at] = to.nulls[at];
+  }
+  return all;
 }
 
 }  // namespace
@@ -94,7 +110,8 @@ HeapTuple own_table::insert(const changes& values) {
   prepare_writes();
   if (!plain_) return by_executor("INSERT", nullptr, values);
   return call([&] {
-    HeapTuple const row = complete_row(table_, form(table_->rd_att, values), write_slot_, nullptr);
+    all_values all = values_of(table_->rd_att, values);
+    HeapTuple const row = complete_row(table_, all.values, all.nulls, write_slot_, nullptr);
     row->t_tableOid = RelationGetRelid(table_);
     table_tuple_insert(table_, write_slot_, GetCurrentCommandId(true), 0, nullptr);
     row->t_self = write_slot_->tts_tid;
@@ -112,15 +129,18 @@ void own_table::insert_all(const changes* rows, int count) {
   }
   call([&] {
     auto** const slots = static_cast<TupleTableSlot**>(palloc(sizeof(TupleTableSlot*) * static_cast<Size>(count)));
+    auto* const all = static_cast<all_values*>(palloc(sizeof(all_values) * static_cast<Size>(count)));
     for (int at = 0; at < count; ++at) {
       slots[at] = MakeSingleTupleTableSlot(table_->rd_att, &TTSOpsHeapTuple);
-      (void)complete_row(table_, form(table_->rd_att, rows[at]), slots[at], nullptr);
+      all[at] = values_of(table_->rd_att, rows[at]);
+      (void)complete_row(table_, all[at].values, all[at].nulls, slots[at], nullptr);
     }
     table_multi_insert(table_, slots, count, GetCurrentCommandId(true), 0, nullptr);
     for (int at = 0; at < count; ++at) {
       write_indexes(slots[at], nullptr);
       ExecDropSingleTupleTableSlot(slots[at]);
     }
+    pfree(all);
     pfree(slots);
   });
 }
@@ -131,10 +151,8 @@ TM_Result own_table::replace(HeapTuple before, const changes& to, HeapTuple& row
   may_replace_ = true;
   bool replaced[changes::capacity];
   memcpy(replaced, to.replaced, sizeof replaced);
-  row = complete_row(table_,
-                     heap_modify_tuple(before, table_->rd_att, const_cast<Datum*>(to.values),
-                                       const_cast<bool*>(to.nulls), replaced),
-                     write_slot_, replaced);
+  all_values all = values_after(table_->rd_att, before, to);
+  row = complete_row(table_, all.values, all.nulls, write_slot_, replaced);
   // What this call has written before is to be seen.
   CommandCounterIncrement();
   bool indexes = false;
@@ -195,10 +213,10 @@ HeapTuple own_table::by_executor(const char* verb, HeapTuple before, const chang
   return call([&]() -> HeapTuple {
     MemoryContext const memory = CurrentMemoryContext;
     TupleDesc const descriptor = table_->rd_att;
-    HeapTuple const row = before == nullptr
-        ? form(descriptor, to)
-        : heap_modify_tuple(before, descriptor, const_cast<Datum*>(to.values), const_cast<bool*>(to.nulls),
-                            const_cast<bool*>(to.replaced));
+    bool const is_insert = before == nullptr;
+    all_values all = is_insert ? values_of(descriptor, to) : values_after(descriptor, before, to);
+    HeapTuple const row = heap_form_tuple(descriptor, all.values, all.nulls);
+    if (!is_insert) row->t_self = before->t_self;
     Oid types[changes::capacity];
     Datum values[changes::capacity];
     char nulls[changes::capacity];
@@ -209,7 +227,6 @@ HeapTuple own_table::by_executor(const char* verb, HeapTuple before, const chang
     initStringInfo(&names);
     initStringInfo(&places);
     initStringInfo(&statement);
-    bool const is_insert = before == nullptr;
     auto add = [&](int at) {
       bool null;
       types[count] = TupleDescAttr(descriptor, at)->atttypid;

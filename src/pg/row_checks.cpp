@@ -154,29 +154,34 @@ bool touches(const Bitmapset* columns, const bool* replaced) {
   return false;
 }
 
-HeapTuple with_generated(const prepared_table& made, Relation table, HeapTuple row, TupleTableSlot* slot,
-                         ExprContext* context, bool* replaced) {
-  Datum values[MaxTupleAttributeNumber];
-  bool nulls[MaxTupleAttributeNumber];
-  bool changed[MaxTupleAttributeNumber]{};
+// The row in `slot`, and its values: taken apart already, so that nobody does it again.
+HeapTuple stored(TupleDesc descriptor, Datum* values, bool* nulls, TupleTableSlot* slot) {
+  HeapTuple const row = heap_form_tuple(descriptor, values, nulls);
+  ExecStoreHeapTuple(row, slot, false);
+  memcpy(slot->tts_values, values, sizeof(Datum) * static_cast<Size>(descriptor->natts));
+  memcpy(slot->tts_isnull, nulls, sizeof(bool) * static_cast<Size>(descriptor->natts));
+  slot->tts_nvalid = static_cast<AttrNumber>(descriptor->natts);
+  return row;
+}
+
+// Whether one of the values changed.
+bool generate(const prepared_table& made, TupleDesc descriptor, Datum* values, bool* nulls, ExprContext* context,
+              bool* replaced) {
   bool any = false;
   for (int at = 0; at < made.generated_count; ++at) {
     const prepared_value& one = made.generated[at];
     if (replaced != nullptr && !touches(one.columns, replaced)) continue;
     int const column = one.column - 1;
-    values[column] = ExecEvalExpr(one.state, context, &nulls[column]);
-    bool was_null;
-    Datum const was = slot_getattr(slot, one.column, &was_null);
-    Form_pg_attribute const type = TupleDescAttr(table->rd_att, column);
-    if (was_null == nulls[column] && (was_null || datumIsEqual(was, values[column], type->attbyval, type->attlen)))
-      continue;
-    changed[column] = any = true;
+    bool null;
+    Datum const value = ExecEvalExpr(one.state, context, &null);
+    Form_pg_attribute const type = TupleDescAttr(descriptor, column);
+    if (null == nulls[column] && (null || datumIsEqual(value, values[column], type->attbyval, type->attlen))) continue;
+    values[column] = value;
+    nulls[column] = null;
+    any = true;
     if (replaced != nullptr) replaced[column] = true;
   }
-  if (!any) return row;
-  HeapTuple const anew = heap_modify_tuple(row, table->rd_att, values, nulls, changed);
-  ExecStoreHeapTuple(anew, slot, false);
-  return anew;
+  return any;
 }
 
 }  // namespace
@@ -193,13 +198,13 @@ bool index_values(const prepared_indexes& of, int at, TupleTableSlot* slot, Datu
   return true;
 }
 
-HeapTuple complete_row(Relation table, HeapTuple row, TupleTableSlot* slot, bool* replaced) {
+HeapTuple complete_row(Relation table, Datum* values, bool* nulls, TupleTableSlot* slot, bool* replaced) {
   TupleDesc const descriptor = table->rd_att;
   prepared_table& made = prepared_for(table);
   ExprContext* const context = GetPerTupleExprContext(made.estate);
-  ExecStoreHeapTuple(row, slot, false);
+  HeapTuple row = stored(descriptor, values, nulls, slot);
   context->ecxt_scantuple = slot;
-  if (made.generated_count > 0) row = with_generated(made, table, row, slot, context, replaced);
+  if (generate(made, descriptor, values, nulls, context, replaced)) row = stored(descriptor, values, nulls, slot);
   for (int at = 0; at < descriptor->natts; ++at) {
     if (replaced != nullptr && !replaced[at]) continue;
     if (!TupleDescAttr(descriptor, at)->attnotnull || !slot_attisnull(slot, at + 1)) continue;

@@ -28,10 +28,10 @@ const prepared_indexes& indexes_of(Relation table);
 // The values by which the row in `slot` stands in one of them; false: it does not.
 bool index_values(const prepared_indexes& of, int at, TupleTableSlot* slot, Datum* values, bool* nulls);
 
-// Evaluates what is generated and stored, puts the row into `slot`, and tests it: with `replaced` only constraints over
-// those columns, because the others held before. Answers the row, formed anew where something generated changed; marks
-// that in `replaced`. 23514, 23502.
-HeapTuple complete_row(Relation table, HeapTuple row, TupleTableSlot* slot, bool* replaced);
+// Makes the row of these values (one for each column) and puts it into `slot`: evaluates what is generated and stored,
+// and tests it, with `replaced` only constraints over those columns, because the others held before. Where something
+// generated changed, marks it in `replaced`. The slot refers to the values. 23514, 23502.
+HeapTuple complete_row(Relation table, Datum* values, bool* nulls, TupleTableSlot* slot, bool* replaced);
 
 // Called once from _PG_init.
 void watch_own_tables();
