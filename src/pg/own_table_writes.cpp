@@ -15,6 +15,8 @@ namespace {
 
 // Everything here runs inside a leaf: server structures only.
 
+constexpr int prepared_tries = 100;
+
 // Is writing the heap and its btree indexes all that a write does?
 bool is_plain_table(Relation table, int columns) {
   return table->rd_rel->relkind == RELKIND_RELATION && table->rd_rel->relam == HEAP_TABLE_AM_OID &&
@@ -89,21 +91,28 @@ void own_table::prepare_writes() {
 
 // REQUIRES: inside a leaf. `replaced` is absent for an insert.
 void own_table::write_indexes(TupleTableSlot* slot, const bool* replaced) {
-  open_indexes();
-  const prepared_indexes& all = indexes_of(table_);
-  if (all.number != prepared_ || !all.plain)
-    elog(ERROR, "the indexes of \"%s\" changed while it was written", RelationGetRelationName(table_));
+  const prepared_indexes* all = nullptr;
+  // Opening them takes locks, with which news of a change may arrive. Once they are held no more does.
+  for (int tries = 0; all == nullptr || all->number != prepared_; ++tries) {
+    if (tries == prepared_tries) elog(ERROR, "the indexes of \"%s\" change all the time", what_->name);
+    open_indexes();
+    all = &indexes_of(table_);
+  }
+  // What is made while we write waits for us before it is to be written.
+  if (!all->plain) elog(ERROR, "the indexes of \"%s\" changed while it was written", what_->name);
   for (int at = 0; at < index_count_; ++at) {
     Datum values[INDEX_MAX_KEYS];
     bool nulls[INDEX_MAX_KEYS];
-    if (!index_values(all, at, slot, values, nulls)) continue;
-    // A new version of a row under the key that it had: nobody else can have it, or make it before we end.
-    bool const unchanged = replaced != nullptr && !is_changed(all.list[at].info, replaced);
-    bool const unique = indexes_[at]->rd_index->indisunique && !unchanged;
+    if (!index_values(*all, at, slot, values, nulls)) continue;
+    // A new version of a row under the key that it had: nobody else can have it, or make it before we end. (An index
+    // that is just being made may not know the row's other version yet.)
+    bool const unchanged = replaced != nullptr && !is_changed(all->list[at].info, replaced);
+    Form_pg_index const index = indexes_[at]->rd_index;
+    bool const unique = index->indisunique && (!unchanged || !index->indisvalid);
     compat::index_insert_one(indexes_[at], values, nulls, &slot->tts_tid, table_,
-                             unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, unchanged, all.list[at].info);
+                             unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, unchanged, all->list[at].info);
   }
-  ResetPerTupleExprContext(all.estate);
+  ResetPerTupleExprContext(all->estate);
 }
 
 HeapTuple own_table::insert(const changes& values) {

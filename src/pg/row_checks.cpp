@@ -89,8 +89,7 @@ void prepare_generated(prepared_table& made, Relation table) {
 }
 
 bool is_plain_index(Relation index) {
-  return index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indimmediate && index->rd_index->indisvalid &&
-         !index->rd_index->indisexclusion;
+  return index->rd_rel->relam == BTREE_AM_OID && index->rd_index->indimmediate && !index->rd_index->indisexclusion;
 }
 
 void prepare_indexes(prepared_table& made, Relation table) {
@@ -101,6 +100,11 @@ void prepare_indexes(prepared_table& made, Relation table) {
   foreach (cell, list) {
     if (!all.plain) break;
     Relation const index = index_open(lfirst_oid(cell), RowExclusiveLock);
+    // One that is just being made is not to be written before everybody knows it.
+    if (!index->rd_index->indisready) {
+      index_close(index, NoLock);
+      continue;
+    }
     IndexInfo* const info = BuildIndexInfo(index);
     ExprState* const predicate = info->ii_Predicate == NIL ? nullptr : ExecPrepareQual(info->ii_Predicate, made.estate);
     made.index[all.count++] = {RelationGetRelid(index), info, predicate};

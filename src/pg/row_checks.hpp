@@ -15,7 +15,7 @@ struct prepared_index {
 
 struct prepared_indexes {
   std::uint64_t number;  // another one means that what is told here may have changed
-  bool plain;            // none is of a kind that is not known here: each is an immediate, valid B-tree
+  bool plain;            // none is of a kind that is not known here: each is an immediate B-tree
   const prepared_index* list;
   int count;
   EState* estate;
