@@ -3,6 +3,7 @@
 \pset tuples_only on
 \pset null (null)
 \set VERBOSITY default
+\set SHOW_CONTEXT never
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS ql3;
 DROP EXTENSION IF EXISTS ql3_ledger;
