@@ -32,6 +32,7 @@ BEGIN ISOLATION LEVEL READ COMMITTED;
 SELECT * FROM :p;
 ROLLBACK;
 -- More than one statement in one message, in any place.
+\set SHOW_ALL_RESULTS off
 SELECT :p\; SELECT 1;
 SELECT 1\; SELECT :p;
 SELECT 1\; COMMIT\; SELECT :p;

@@ -87,7 +87,7 @@ SELECT code(q), q FROM (VALUES
   ($q$SELECT count(*) FROM ql3_claim('A', 1, ' 5 s ')$q$),
   ($q$SELECT count(*) FROM ql3_claim('A', 1, 'PT1M')$q$),
   ($q$SELECT count(*) FROM ql3_claim('A', 1, 'P1Y')$q$),
-  ($q$SELECT count(*) FROM ql3_claim('A', 1, '9223372036854 s')$q$),
+  ($q$SELECT count(*) FROM ql3_claim('A', 1, '106751991 d')$q$),
   ($q$SELECT count(*) FROM ql3_claim('A', 1, '')$q$),
   ($q$SELECT count(*) FROM ql3_claim('A', 1, '1 s', '')$q$),
   ($q$SELECT count(*) FROM ql3_claim('A', 1, '1 s', 'abc')$q$),
