@@ -113,13 +113,13 @@ TEST(TopSelects, TheSameRowAcrossLooksAndOrders) {
   model.press(TopKey::down);
   model.press(TopKey::down);
   EXPECT_EQ(model.selected()->id, "c");
-  model.show(snapshot({row("retry", "c", 9, 1), row("retry", "a0", 0, 1)}));
+  model.show(snapshot({row("retry", "c", 9, 1), row("retry", "z0", 0, 1)}));
   EXPECT_EQ(model.selected()->id, "c");
-  model.show(snapshot({row("retry", "a0", 0, 1)}));
-  EXPECT_EQ(model.selected()->id, "a0");
+  model.show(snapshot({row("retry", "z0", 0, 1)}));
+  EXPECT_EQ(model.selected()->id, "z0");
   model.press(TopKey::up);
   model.press(TopKey::page_down);
-  EXPECT_EQ(model.selected()->id, "a0");
+  EXPECT_EQ(model.selected()->id, "z0");
   model.show(snapshot({}));
   EXPECT_EQ(model.selected(), nullptr);
   model.press(U'r');
@@ -230,7 +230,7 @@ TEST(TopLines, FillTheScreenWhateverItsSize) {
   for (int height = 0; height < 15; ++height) {
     const std::vector<TopLine> lines = model.lines(30, height);
     ASSERT_EQ(static_cast<int>(lines.size()), height);
-    if (height > 0) EXPECT_EQ(lines.back().text.substr(0, 6), "q quit");
+    if (height > 0) { EXPECT_EQ(lines.back().text.substr(0, 6), "q quit"); }
   }
   for (const TopLine& line : model.lines(0, 5)) EXPECT_EQ(line.text, "");
 }
@@ -245,7 +245,7 @@ TEST(TopColumns, CutFilledAndWithoutControlCharacters) {
   EXPECT_EQ(in_columns("漢字", 3), "漢…");
   EXPECT_EQ(in_columns("漢字", 2), "… ");
   EXPECT_EQ(in_columns("a\x1b[2J\n\t", 8), "a?[2J?? ");
-  EXPECT_EQ(in_columns("\xff\xc3(", 4), "??( ");
+  EXPECT_EQ(in_columns("\xff\xc3(", 4), "?" "?( ");  // apart: no trigraph
   EXPECT_EQ(in_columns("\xe6\xbc", 4), "??  ");
   EXPECT_EQ(in_columns("", 2), "  ");
   EXPECT_EQ(in_columns("a", 0), "");
