@@ -24,12 +24,14 @@ client: ## build libql3 and the program ql3
 units: client ## build the unit tests
 	@cmake --build build --parallel $(JOBS) --target units
 
-sanitized: pgroot ## the client and its unit tests with ThreadSanitizer, and with Address- and UBSanitizer
-	@for each in 'thread -fsanitize=thread' \
-		'address -fsanitize=address,undefined -fno-sanitize-recover=undefined'; do \
-		test/server/configure-client "build/$${each%% *}" "-DSAN=$${each#* }" \
-			-DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=-O0 -g1" && \
-		cmake --build "build/$${each%% *}" --parallel $(JOBS) --target ql3 client-units || exit 1; done
+# Sources as test/checkers/unify joined them are known to the second call only.
+checkers = $(again) -f test/checkers/rules.mk PG_CONFIG='$(PG_CONFIG)' $(parallel)
+unified: deps
+	+@$(checkers) clang
+
+sanitized: pgroot unified ## extension, client and unit tests with Address- and UBSanitizer, client with ThreadSanitizer
+	+@$(checkers) KIND=address sanitized
+	+@$(checkers) KIND=thread sanitized
 
 install: install-extension install-client ## install both (honours DESTDIR and PREFIX)
 
@@ -79,16 +81,18 @@ tools: deps-check
 	@test/server/unpack-tools build/tools
 
 check: deps-check ## every test layer on throw-away servers
-	+@$(again) $(parallel) pgroot units tools
-	@test/run static unit regress isolation t
+	+@$(again) $(parallel) pgroot units tools sanitized
+	@test/run static lint unit regress isolation t sanitize
 
 check-static: pgroot ## static checks of sources and exported symbols
+check-lint: ## clang, clang-tidy and cppcheck
 check-unit: pgroot units ## GoogleTest units
 check-regress: pgroot ## pg_regress topics
 check-isolation: pgroot ## isolation specs
 check-t: deps-check pgroot tools ## the executable tests of test/t
-check-sanitize: sanitized ## client units and some of test/t under sanitizers
-check-static check-unit check-regress check-isolation check-t check-sanitize: check-%:
+check-sanitize: sanitized ## units, regression suite and some of test/t under sanitizers (QL3_STRESS=full: all that fits)
+check-valgrind: pgroot ## some regression topics with the server under valgrind (TOPICS="claim settle")
+check-static check-lint check-unit check-regress check-isolation check-t check-sanitize check-valgrind: check-%:
 	@test/run $*
 
 # Needs root, mmdebstrap, unshare and a mirror of Debian; a gigabyte a root. KEEP=1 keeps the roots for the next run.
@@ -119,5 +123,5 @@ clean: ## remove everything that was built
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
-.PHONY: all extension client units sanitized install install-extension install-client deps deps-check pgroot server-copy contract errors html demo \
-	demo-switchover check check-static check-unit check-regress check-isolation check-t check-sanitize check-matrix bench fuzz tools clean help
+.PHONY: all extension client units unified sanitized install install-extension install-client deps deps-check pgroot server-copy contract errors html demo \
+	demo-switchover check check-static check-lint check-unit check-regress check-isolation check-t check-sanitize check-valgrind check-matrix bench fuzz tools clean help

@@ -124,11 +124,12 @@ void print_sections(const std::vector<Section>& sections) {
     std::vector<std::vector<std::string>> lines = {section.columns};
     lines[0][0] = section.title;
     for (const auto& row : section.rows) {
-      std::vector<std::string>& line = lines.emplace_back();
+      std::vector<std::string> line;
       for (const std::string& column : section.columns) {
         line.push_back(shown(row[column], column));
       }
       line[0].insert(0, "  ");
+      lines.push_back(std::move(line));
     }
     std::vector<std::size_t> widths(section.columns.size(), 0);
     for (const auto& line : lines) {

@@ -49,7 +49,7 @@ int park(const TargetOptions& options) {
 }
 
 void add_target(CLI::App& program, Run& run, const char* name, const char* about,
-                const char* usual_state, std::vector<std::string> states,
+                const char* usual_state, const std::vector<std::string>& states,
                 int (*command)(const TargetOptions&)) {
   const auto options = std::make_shared<TargetOptions>();
   options->bulk.state = usual_state;
@@ -65,7 +65,7 @@ void add_target(CLI::App& program, Run& run, const char* name, const char* about
       app.add_flag("--all", options->bulk.all, "every target that the filter finds");
   all->excludes(id)->excludes(version);
   app.add_option("--state", options->bulk.state, "with --all: the state they are in")
-      ->check(CLI::IsMember(std::move(states)))
+      ->check(CLI::IsMember(states))
       ->capture_default_str()
       ->needs(all);
   app.add_option("--matching", options->bulk.matching, "with --all: a part of their reason or note")

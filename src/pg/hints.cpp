@@ -116,7 +116,8 @@ slot& slot_of(std::string_view kind, std::int64_t generation) noexcept {
     memset(static_cast<void*>(found), 0, sizeof(slot));
     found->database = MyDatabaseId;
     found->generation = generation;
-    memcpy(found->kind, kind.data(), kind.size());
+    // Not memcpy: the empty kind has no text at all, and even no bytes may not come from nowhere.
+    std::copy(kind.begin(), kind.end(), found->kind);
   }
   found->used = ++mapped->clock;
   return *found;
