@@ -26,7 +26,7 @@ units: client ## build the unit tests
 
 # Sources as test/checkers/unify joined them are known to the second call only.
 checkers = $(again) -f test/checkers/rules.mk PG_CONFIG='$(PG_CONFIG)' $(parallel)
-unified: deps
+unified: deps-check
 	+@$(checkers) clang
 
 sanitized: pgroot unified ## extension, client and unit tests with Address- and UBSanitizer, client with ThreadSanitizer
@@ -85,12 +85,12 @@ check: deps-check ## every test layer on throw-away servers
 	@test/run static lint unit regress isolation t sanitize
 
 check-static: pgroot ## static checks of sources and exported symbols
-check-lint: ## clang, clang-tidy and cppcheck
+check-lint: deps-check ## clang, clang-tidy and cppcheck
 check-unit: pgroot units ## GoogleTest units
 check-regress: pgroot ## pg_regress topics
 check-isolation: pgroot ## isolation specs
 check-t: deps-check pgroot tools ## the executable tests of test/t
-check-sanitize: sanitized ## units, regression suite and some of test/t under sanitizers (QL3_STRESS=full: all that fits)
+check-sanitize: sanitized ## units and regression suite under sanitizers (QL3_STRESS=full: program and isolation too)
 check-valgrind: pgroot ## some regression topics with the server under valgrind (TOPICS="claim settle")
 check-static check-lint check-unit check-regress check-isolation check-t check-sanitize check-valgrind: check-%:
 	@test/run $*

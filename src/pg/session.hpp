@@ -41,7 +41,7 @@ class session {
   static inline constinit session* present_ = nullptr;
   session* outer_ = present_;
   MemoryContext memory_;
-  own_table tables_[4];
+  own_table tables_[4]{};
   const own_table::description* opened_[4]{};
   int level_;
   int pinned_level_;
