@@ -10,7 +10,7 @@ OBJS = $(SOURCES:%.cpp=build/extension/%.o)
 # The server's headers are not ours to warn about: -isystem.
 PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server)
 # -Wno-register: the headers of 15 and earlier still say `register`.
-PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -fvisibility-inlines-hidden -Wextra -Wno-register \
+PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -fvisibility-inlines-hidden -Wextra -Wconversion -Wno-register \
 	$(if $(CI),-Werror) $(SAN)
 SHLIB_LINK = -lstdc++ -Wl,--version-script=src/pg/exports.map $(SAN)
 
