@@ -14,10 +14,10 @@ language = -std=c++20 -Isrc -Itest/unit -isystem $(shell $(PG_CONFIG) --included
 # A count is an int here as it is in the server; an index made of one is no finding.
 warnings = -Wall -Wextra -Wconversion -Wno-sign-conversion
 
-sources = $(wildcard $(if $(filter test-%,$1),$(1:test-%=test/unit/%_*_test.cpp),src/$1/*.cpp))
+sources = $(wildcard $(if $(filter test-%,$1),$(1:test-%=test/unit/%_*_test.cpp),src/$1/*.cpp src/$1/*/*.cpp))
 
 # Clang's warnings are errors: -Werror would keep the other units from being looked at.
-$(parts:%=$(unified)/%.done): $(unified)/%.done: test/checkers/unify $(wildcard src/*/*.?pp test/unit/*.?pp) test/checkers/rules.mk
+$(parts:%=$(unified)/%.done): $(unified)/%.done: test/checkers/unify $(wildcard src/*/*.?pp src/*/*/*.?pp test/unit/*.?pp) test/checkers/rules.mk
 	@echo 'CLANG $*'
 	@test/checkers/unify $(unified) $* $(call sources,$*) -- $(CLANG) $(language) $(warnings)
 	@touch $@
@@ -57,7 +57,7 @@ $(out)/%.o: $(unified)/%.cpp test/checkers/rules.mk
 
 $(out)/bin/ql3: $(call objects,core client cli)
 	@mkdir -p $(@D)
-	@$(compile) -o $@ $^ $(libraries) -lspdlog -lprometheus-cpp-pull -lprometheus-cpp-core
+	@$(compile) -o $@ $^ $(libraries) -lspdlog -lprometheus-cpp-pull -lprometheus-cpp-core -lncursesw -ltinfo
 $(out)/bin/unit: $(call objects,core client test-client $(if $(filter address,$(KIND)),test-core))
 	@mkdir -p $(@D)
 	@$(compile) -o $@ $^ $(libraries) -lgtest_main -lgtest
