@@ -148,8 +148,9 @@ class Faults:
         owner = self.owner
         other = ["setpriv", "--reuid", str(owner.st_uid), "--regid", str(owner.st_gid), "--clear-groups", "--"]
         other = other if owner.st_uid != os.getuid() else []
-        return subprocess.run([*other, "prlimit", "--pid", str(pid), f"--data={size}:"], check=False,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+        with self.world.forking:
+            return subprocess.run([*other, "prlimit", "--pid", str(pid), f"--data={size}:"], check=False,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
     # --- the server -------------------------------------------------------------------------------------
 

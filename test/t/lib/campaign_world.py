@@ -6,10 +6,11 @@ import glob
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
-import sys
+import threading
 import time
 
 import psycopg2
@@ -27,6 +28,10 @@ PROGRAM = os.environ.get("QL3_BIN", os.path.join(ROOT, "build/bin/ql3"))
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLES = {"recovery_kinds", "run_recovery_controls", "recovery_pages", "judgements", "audit_events", "dispatches",
           "dispatch_tombstones", "jobs", "moves"}
+
+
+# Beside 4, which says that there is no server: the first look of a supervisor is not repeated.
+CANNOT_BEGIN = re.compile(r" error (cancelled|exhausted|locked|shutting_down|lost_reply)\b")
 
 
 class Process:
@@ -77,6 +82,8 @@ class World:
     def __init__(self, name, seed, clocks, *settings, supervisors=3, raw=4, writers=3, dispatchers=3):
         self.seed, self.random = seed, random.Random(seed)
         self.sizes = {"raw": raw, "wri": writers, "sup": supervisors, "dis": dispatchers}
+        # A fork beside another thread's subprocess would keep the pipe open that tells of its exec.
+        self.forking = threading.Lock()
         self.clients, self.lives, self.exits, self.bad_ends = {}, 0, [], []
         self.violations, self.stored = [], []
         self.server = None
@@ -188,7 +195,7 @@ class World:
             self.stored.append((client.request, {0: "succeeded", 10: "failed"}[status]))
         elif client.name[:3] in ("raw", "wri") and status >= 0:
             self.bad_ends.append((client.name, status))
-        elif client.name.startswith("sup") and status not in (4, -9):  # 4: no server to begin with
+        elif client.name.startswith("sup") and status not in (4, -9) and not CANNOT_BEGIN.search(self.tail(client)):
             self.bad_ends.append((client.name, status, self.tail(client)))
 
     def tail(self, client):
@@ -208,7 +215,8 @@ class World:
             make = {"raw": lambda: Caller(name, seed, self.ledger, ways, self.path(f"{name}.fences")),
                     "wri": lambda: Writer(name, seed, self.ledger, Ledger(self.path("calls")), ways,
                                           self.path(f"{name}.fences"), self.request)}[kind]
-            self.clients[name] = Process(name, spawn(make))
+            with self.forking:
+                self.clients[name] = Process(name, spawn(make))
             return
         way = direct if self.lives % 2 else proxied
         dsn = " ".join(f"{key}={value}" for key, value in way.items()) + " dbname=postgres connect_timeout=10"
@@ -268,8 +276,9 @@ class World:
         actions = len(self.calls.actions)
         while True:
             found = self.trace.pull(self.ask)
-            if found:
-                self.calls.read()
+            if found is None:
+                break
+            self.calls.read()
             for tx in found:
                 self.transactions += 1
                 self.keep(tx)
@@ -281,8 +290,6 @@ class World:
                     if key in self.moves:
                         self.blame("moved_once", f"{key} was moved by {self.moves[key]} and {change.row['how']}")
                     self.moves[key] = change.row["how"]
-            if not found:
-                break
         for entry in self.calls.actions[self.told:actions]:
             self.keep((tuple(entry["call"]), entry["by"]))
             self.dispatch.call(tuple(entry["call"]), entry["by"])

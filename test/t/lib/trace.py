@@ -61,10 +61,13 @@ class Trace:
         ask("SELECT pg_create_logical_replication_slot(%s, 'test_decoding')", SLOT)
 
     def pull(self, ask, most=20000):
-        """The transactions committed since; `ask` runs a statement and gives its rows."""
+        """The transactions committed since, or None when there is nothing more; `ask` runs a statement and gives its
+        rows. An empty list says that the server repeated what was had, after a crash: there may be more behind it."""
         found = []
         rows = ask("SELECT lsn::text, data FROM pg_logical_slot_get_changes(%s, NULL, %s,"
                    " 'include-timestamp', '1', 'skip-empty-xacts', '1')", SLOT, most)
+        if not rows:
+            return None
         for lsn, data in rows:
             if data.startswith("BEGIN"):
                 self.pending = Transaction()
