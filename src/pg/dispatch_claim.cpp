@@ -48,7 +48,7 @@ claim_verdict claim_item(const dispatch_request& request) {
     return {"concluded", done, finished_hint};
   if (std::optional<attempt_row> const standing = own ? own : unreleased_attempt(request.name)) {
     if (is_own(*standing, request)) return {"recorded", standing, {}};
-    return {"foreign", standing, "another writer has this item; a finished item needs a new request uid"};
+    return {"foreign", standing, "another writer has this item: ql3_dispatch_observe tells what becomes of it"};
   }
   live_lineage const live = read_live_lineage();
   if (std::optional<halt_reason> const why = halted(live)) {
