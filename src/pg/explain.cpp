@@ -214,9 +214,8 @@ void say_facts(explanation& to, const target& of) {
   to.say("control", text);
   if (!of.from) return;
   sentence limits;
-  limits << "parked after ";
-  if (of.from->max_failures) limits << std::int64_t{*of.from->max_failures} << " failures";
-  else limits << "no number of failures";
+  if (of.from->max_failures) limits << "parked after " << std::int64_t{*of.from->max_failures} << " failures";
+  else limits << "never parked by a count of failures";
   limits << "; one claim may be held for ";
   if (of.from->max_hold) limits << elapsed_text(*of.from->max_hold).view();
   else limits << "any time";

@@ -171,7 +171,8 @@ void explain_halts(explanation& to) {
     sentence text;
     text << "dispatch is halted, nothing new is claimed or permitted: " << halts.text(at, 2);
     if (std::optional<std::string_view> const actor = halts.maybe_text(at, 4)) text << " by " << *actor;
-    text << " since ";
+    // Nothing tells when a history ended; its first row tells when it began.
+    text << (halts.is_null(at, 1) ? "; the earlier history began at " : " since ");
     text.time(halts.time(at, 5)) << " ";
     text.from_now(halts.time(at, 5), to.clock()) << ": " << halts.text(at, 3);
     if (halts.is_null(at, 1)) {
