@@ -61,7 +61,7 @@ std::string counts_line(const std::vector<TopCount>& counts) {
   std::string line;
   for (const auto& [kind, text] : of_kind)
     line += fmt::format("{}{}: {}", line.empty() ? "" : "; ", kind, text);
-  return line.empty() ? "no claim has met a target yet" : line;
+  return line.empty() ? "nothing that claims have met is listed" : line;
 }
 
 }  // namespace
