@@ -58,7 +58,8 @@ const Query queries[] = {
     {"halted",
      "DISPATCH IS HALTED",
      "SELECT cause,"
-     " pg_catalog.date_trunc('second', pg_catalog.statement_timestamp() - since)::text,"
+     " CASE WHEN halt IS NULL THEN '-' ELSE"
+     " pg_catalog.date_trunc('second', pg_catalog.statement_timestamp() - since)::text END,"
      " coalesce(halt::text, 'ql3 explain dispatch ?'), reason FROM ql3.dispatch_halted"
      " ORDER BY since DESC LIMIT 3",
      {"cause", "for", "halt", "reason"}},
