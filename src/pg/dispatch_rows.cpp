@@ -106,19 +106,6 @@ std::optional<identity> identity_of(const item_name& name) {
   return identity{*first->action, *first->arguments};
 }
 
-// From REPEATABLE READ on an attempt may be there that our snapshot does not show: a serialization failure, and not a
-// duplicate.
-void refuse_unseen(const item_name& name, std::int32_t attempt_no, const unsigned char* token_digest) {
-  if (!IsolationUsesXactSnapshot()) return;
-  own_table& table = dispatches();
-  Snapshot const latest = call([] { return RegisterSnapshot(GetLatestSnapshot()); });
-  bool const there = table.find(latest, of_token, of_item(name).digest(token_digest)) != nullptr ||
-                     table.find(latest, in_order, of_item(name).number32(attempt_no)) != nullptr;
-  release_snapshot(latest);
-  if (there)
-    throw error("40001", "could not serialize access due to concurrent update", "Repeat the transaction.");
-}
-
 void set(changes& to, int column, const std::optional<std::string_view>& text) {
   if (text) to.set(column, text_datum(*text));
   else to.clear(column);
@@ -160,6 +147,20 @@ std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigne
   return found_or(find(of_token, of_item(name).digest(token_digest)),
                   [&] { return tombstone_of_token(name, token_digest); });
 }
+
+void refuse_unseen(const item_name& name, const unsigned char* token_digest, std::optional<std::int32_t> attempt_no) {
+  if (!IsolationUsesXactSnapshot()) return;
+  own_table& table = dispatches();
+  Snapshot const latest = call([] { return RegisterSnapshot(GetLatestSnapshot()); });
+  bool const there =
+      table.find(latest, of_token, of_item(name).digest(token_digest)) != nullptr ||
+      is_buried(name, token_digest, latest) ||
+      (attempt_no && table.find(latest, in_order, of_item(name).number32(*attempt_no)) != nullptr);
+  release_snapshot(latest);
+  if (there)
+    throw error("40001", "could not serialize access due to concurrent update", "Repeat the transaction.");
+}
+
 std::optional<attempt_row> unreleased_attempt(const item_name& name) {
   return found_or(find(standing, of_item(name), is_unreleased, pick::least, attempt_number),
                   [&] { return unreleased_tombstone(name); });
@@ -223,7 +224,7 @@ std::optional<std::string_view> difference_from_known(const item_name& name, con
 void insert_attempt(const new_attempt& what) {
   std::optional<attempt_row> const last = latest_attempt(what.name);
   std::int32_t const attempt_no = last ? last->attempt_no + 1 : 1;
-  refuse_unseen(what.name, attempt_no, what.token_digest);
+  refuse_unseen(what.name, what.token_digest, attempt_no);
   changes to;
   to.set(attempt_id, uuid_datum(random_uuid())).set(attempt_request_uid, text_datum(what.name.request_uid))
       .set(attempt_item, text_datum(what.name.item)).set(attempt_number, Int32GetDatum(attempt_no));

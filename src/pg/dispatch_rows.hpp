@@ -41,6 +41,10 @@ void lock_item(const item_name& name);
 
 // These find tombstones too, behind the rows: what is pruned still answers for its item and its token.
 std::optional<attempt_row> attempt_of_token(const item_name& name, const unsigned char* token_digest);
+// When attempt_of_token found none: from REPEATABLE READ on one may be there, or one of this number, that the snapshot
+// does not show. That is a serialization failure (40001), and neither absence nor a duplicate.
+void refuse_unseen(const item_name& name, const unsigned char* token_digest,
+                   std::optional<std::int32_t> attempt_no = std::nullopt);
 // The attempt that stands for the item: not released, the first of several.
 std::optional<attempt_row> unreleased_attempt(const item_name& name);
 // One that is concluded, where several stand.

@@ -33,6 +33,7 @@ std::string_view word_of(settle_answer answer) {
 std::string_view extend(const writer_name& who, std::int64_t observe_after) {
   lock_item(who.name);
   std::optional<attempt_row> own = attempt_of_token(who.name, who.with.digest);
+  if (!own) refuse_unseen(who.name, who.with.digest);
   if (!own) return unreleased_attempt(who.name) ? foreign : absent;
   if (own->writer != who.writer) return foreign;
   if (state_of(own->facts) != dispatch_state::claimed) return "concluded";
@@ -83,6 +84,7 @@ std::string_view settle(const writer_name& who, const settle_words& how) {
   lock_item(who.name);
   std::optional<attempt_row> own = attempt_of_token(who.name, who.with.digest);
   if (own) return own->writer == who.writer ? settle_own(who.name, *own, how) : foreign;
+  refuse_unseen(who.name, who.with.digest);
   if (unreleased_attempt(who.name)) return foreign;
   if (how.value == outcome::not_sent) burn(who);
   return absent;

@@ -34,7 +34,7 @@ bool is_held(TupleTableSlot* slot, instant clock) {
 // Entries of one time are in the order of their rows: those up to `after` were looked at before.
 void scan(own_table& table, std::string_view kind, instant from, ItemPointerData after, instant clock, int limit,
           found_rows& found) {
-  Relation const index = index_open(member_of_ours(due_index), RowExclusiveLock);
+  Relation const index = open_index_of_ours(due_index, RowExclusiveLock);
   TupleTableSlot* const slot = table_slot_create(table.relation(), nullptr);
   Datum const kind_key = PointerGetDatum(cstring_to_text_with_len(kind.data(), static_cast<int>(kind.size())));
   ScanKeyData keys[3];

@@ -145,7 +145,7 @@ bool has_standing_halt() {
   bool const standing = call([&] {
     Relation const table = table_open(member_of_ours("dispatch_halts"), AccessShareLock);
     // Only halts that stand are in this one.
-    Relation const index = index_open(member_of_ours("dispatch_halts_standing_idx"), AccessShareLock);
+    Relation const index = open_index_of_ours("dispatch_halts_standing_idx", AccessShareLock);
     TupleTableSlot* const slot = table_slot_create(table, nullptr);
     IndexScanDesc const scan = compat::index_begin(table, index, snapshot, 0);
     index_rescan(scan, nullptr, 0, nullptr, 0);
@@ -197,7 +197,7 @@ Datum confirm_promotion(FunctionCallInfo fcinfo) {
     if (identifier != live.system_identifier || timeline != live.timeline) return false;
     uuid_value const row = ensure_lineage_row(live);
     instant const now = clock_now();
-    insert_confirmation.write(params().add(uuid_datum(row)).text(method).text(reason).text(acting_user()).time(now));
+    insert_confirmation.write_one(params().add(uuid_datum(row)).text(method).text(reason).text(acting_user()).time(now));
     message_text<128> asserted;
     asserted << "{\"system_identifier\": \"" << live.system_identifier << "\", \"timeline\": " << live.timeline
              << ", \"method\": \"" << method << "\"}";
@@ -215,7 +215,7 @@ Datum halt_dispatch(FunctionCallInfo fcinfo) {
     bound_transaction();
     force_synchronous_commit();
     wait_transaction_lock(lock_space::halt, 0);
-    insert_halt.write(params().add(uuid_datum(halt)).text(reason).text(acting_user()).time(clock_now()));
+    insert_halt.write_one(params().add(uuid_datum(halt)).text(reason).text(acting_user()).time(clock_now()));
     audit({"halt_dispatch", {}, uuid_text(halt), reason, {}, "{\"halts\": true}"});
   });
   return uuid_datum(halt);

@@ -69,15 +69,6 @@ HeapTuple found_row(Relation table, Relation index, Snapshot snapshot, TupleTabl
   return found;
 }
 
-// An index by its name, as a scan needs it.
-Relation open_index(const char* name, LOCKMODE lock) {
-  Relation const index = index_open(member_of_ours(name), lock);
-  if (!index->rd_index->indisvalid)
-    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("index \"%s\" is not valid", name),
-                    errhint("REINDEX INDEX ql3.%s makes it anew.", name)));
-  return index;
-}
-
 // A standby reads only.
 LOCKMODE lock_to_open() { return RecoveryInProgress() ? AccessShareLock : RowExclusiveLock; }
 
@@ -87,6 +78,19 @@ Oid member_of_ours(const char* name) {
   Oid const found = get_relname_relid(name, get_namespace_oid("ql3", false));
   if (!OidIsValid(found)) elog(ERROR, "the tables of ql3 are incomplete: \"%s\" is missing", name);
   return found;
+}
+
+Relation open_index_of_ours(const char* name, LOCKMODE lock) {
+  for (;;) {
+    Oid const found = member_of_ours(name);
+    Relation const index = index_open(found, lock);
+    if (index->rd_index->indisvalid) return index;
+    // With the lock came news: REINDEX CONCURRENTLY may have given the name to another one.
+    if (member_of_ours(name) == found)
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("index \"%s\" is not valid", name),
+                      errhint("REINDEX INDEX ql3.%s makes it anew.", name)));
+    index_close(index, lock);
+  }
 }
 
 index_keys& index_keys::add(Oid type, Oid collation, RegProcedure equal, Datum value) {
@@ -116,7 +120,7 @@ void own_table::open(const description& what) {
   table_ = call([&] {
     LOCKMODE const lock = lock_to_open();
     Relation const table = table_open(member_of_ours(what.name), lock);
-    key_ = open_index(what.key_index, lock);
+    key_ = open_index_of_ours(what.key_index, lock);
     check_columns(table, what);
     read_slot_ = table_slot_create(table, nullptr);
     return table;
@@ -147,7 +151,7 @@ HeapTuple own_table::find(Snapshot snapshot, const char* index, const index_keys
   return call([&] {
     HeapTuple found = nullptr;
     std::int32_t best = 0;
-    Relation const by = open_index(index, lock_to_open());
+    Relation const by = open_index_of_ours(index, lock_to_open());
     ScanDirection const direction = which == pick::last ? BackwardScanDirection : ForwardScanDirection;
     walk(table_, by, snapshot, read_slot_, key, direction, [&] {
       CHECK_FOR_INTERRUPTS();
@@ -172,7 +176,7 @@ HeapTuple own_table::find(Snapshot snapshot, const char* index, const index_keys
 int own_table::count(Snapshot snapshot, const char* index, const index_keys& key, row_test wanted, int most) {
   return call([&] {
     int found = 0;
-    Relation const by = open_index(index, lock_to_open());
+    Relation const by = open_index_of_ours(index, lock_to_open());
     walk(table_, by, snapshot, read_slot_, key, ForwardScanDirection, [&] {
       CHECK_FOR_INTERRUPTS();
       return (wanted != nullptr && !wanted(read_slot_)) || ++found < most;

@@ -102,7 +102,8 @@ class own_table {
   };
   void find_and_lock(Snapshot snapshot, const row_name* names, int count, lock_wait policy, HeapTuple* rows);
 
-  // Each answers the row as written, for a further write in this call.
+  // Each answers the row as written, for a further write in this call. 55000 when somebody's trigger or rule kept it
+  // from being written.
   HeapTuple insert(const changes& values);
   // Several rows with fewer records of WAL.
   void insert_all(const changes* rows, int count);
@@ -139,6 +140,8 @@ class own_table {
 
 // A table or index of ours by its name; an internal error when it is gone. REQUIRES: inside a leaf.
 Oid member_of_ours(const char* name);
+// An index of ours, fit to be read: 55000 when it is not valid. REQUIRES: inside a leaf.
+Relation open_index_of_ours(const char* name, LOCKMODE lock);
 
 // The number of the next row of a table with an identity column. REQUIRES: open.
 std::int64_t next_identity(Relation table, AttrNumber column);

@@ -105,10 +105,10 @@ void own_table::write_indexes(TupleTableSlot* slot, const bool* replaced) {
     bool nulls[INDEX_MAX_KEYS];
     if (!index_values(*all, at, slot, values, nulls)) continue;
     // A new version of a row under the key that it had: nobody else can have it, or make it before we end. (An index
-    // that is just being made may not know the row's other version yet.)
+    // that is just being made may not know the row's other version yet, and a partial one may never have had it.)
     bool const unchanged = replaced != nullptr && !is_changed(all->list[at].info, replaced);
     Form_pg_index const index = indexes_[at]->rd_index;
-    bool const unique = index->indisunique && (!unchanged || !index->indisvalid);
+    bool const unique = index->indisunique && (!unchanged || !index->indisvalid || all->list[at].predicate != nullptr);
     compat::index_insert_one(indexes_[at], values, nulls, &slot->tts_tid, table_,
                              unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, unchanged, all->list[at].info);
   }
@@ -266,6 +266,10 @@ HeapTuple own_table::by_executor(const char* verb, HeapTuple before, const chang
     int const code = SPI_execute_with_args(statement.data, count, types, values, nulls, false, 0);
     MemoryContextSwitchTo(memory);
     if (code < 0) elog(ERROR, "a write of ql3 failed: %s", SPI_result_code_string(code));
+    if (SPI_processed != 1)
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("a trigger or rule keeps ql3 from writing \"%s\"", what_->name),
+                      errhint("Drop it: what ql3 answers, it must have written.")));
     return row;
   });
 }

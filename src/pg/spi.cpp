@@ -121,4 +121,10 @@ std::uint64_t statement::write(const params& arguments) {
   return static_cast<std::uint64_t>(done.size());
 }
 
+void statement::write_one(const params& arguments) {
+  if (write(arguments) != 1)
+    throw error(sqlstate::not_in_prerequisite_state, "a trigger or rule keeps ql3 from writing its tables",
+                "Drop it: what ql3 answers, it must have written.");
+}
+
 }  // namespace ql3::pg

@@ -94,6 +94,8 @@ class statement {
   rows run(const params& arguments, long limit = 0, sight seen = sight::fresh);
   // For statements that return nothing; answers the number of rows written.
   std::uint64_t write(const params& arguments);
+  // For one that writes one row: 55000 when somebody's trigger or rule kept it from being written.
+  void write_one(const params& arguments);
 
  private:
   const char* sql_;

@@ -154,6 +154,10 @@ int count_unreleased_tombstones(const item_name& name) {
   return found;
 }
 
+bool is_buried(const item_name& name, const unsigned char* token_digest, Snapshot snapshot) {
+  return tombstones().find(snapshot, by_key, of_item(name).digest(token_digest)) != nullptr;
+}
+
 const unsigned char* identity_of_tombstones(const item_name& name) {
   HeapTuple const found = find(of_item(name), has_identity, pick::least);
   return found == nullptr ? nullptr : row_columns(found, tombstones()).maybe_digest(tombstone_identity_digest);
@@ -184,8 +188,8 @@ void bury(const item_name& name, const attempt_row& row, instant clock) {
       .boolean(row.facts.permitted).text(word_of(row.facts.writer)).text(word_of(row.facts.judged))
       .text(word_of(row.facts.overridden)).boolean(row.facts.contradicted).time(row.claimed_at)
       .time(row.concluded_at).time(clock);
-  insert_row.write(to);
-  delete_attempt.write(params().add(uuid_datum(row.attempt)));
+  insert_row.write_one(to);
+  delete_attempt.write_one(params().add(uuid_datum(row.attempt)));
 }
 
 bool has_attempts(std::string_view request_uid) { return !any_attempt.run(params().text(request_uid)).empty(); }

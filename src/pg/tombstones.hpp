@@ -14,6 +14,7 @@ std::optional<attempt_row> latest_tombstone(const item_name& name);
 std::optional<item_name> item_of_conflicting_tombstone(const uuid_value& attempt);
 std::optional<attempt_row> conflicting_tombstone(const uuid_value& attempt);
 int count_unreleased_tombstones(const item_name& name);
+bool is_buried(const item_name& name, const unsigned char* token_digest, Snapshot snapshot);
 // Digest of the identity the item was known by; nullptr when none of its tombstones had one.
 const unsigned char* identity_of_tombstones(const item_name& name);
 
