@@ -59,7 +59,8 @@ void audit(const audited_act& act) {
   instant const at = clock_now();
   std::string_view const actor = acting_user();
   std::string_view const role = role_name(GetOuterUserId());
-  insert_event.write_one(params().number(id).time(at).text(actor).text(role).text(act.action).text(act.kind).text(act.id)
+  insert_event.write_one(params()
+                             .number(id).time(at).text(actor).text(role).text(act.action).text(act.kind).text(act.id)
                              .text(act.reason).text(act.before).text(act.after).digest(previous));
 }
 

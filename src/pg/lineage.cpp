@@ -197,7 +197,8 @@ Datum confirm_promotion(FunctionCallInfo fcinfo) {
     if (identifier != live.system_identifier || timeline != live.timeline) return false;
     uuid_value const row = ensure_lineage_row(live);
     instant const now = clock_now();
-    insert_confirmation.write_one(params().add(uuid_datum(row)).text(method).text(reason).text(acting_user()).time(now));
+    insert_confirmation.write_one(
+        params().add(uuid_datum(row)).text(method).text(reason).text(acting_user()).time(now));
     message_text<128> asserted;
     asserted << "{\"system_identifier\": \"" << live.system_identifier << "\", \"timeline\": " << live.timeline
              << ", \"method\": \"" << method << "\"}";

@@ -6,7 +6,7 @@
 // known here is written through SPI instead.
 #pragma once
 
-#include "boundary.hpp"
+#include "row_checks.hpp"
 
 namespace ql3::pg {
 
@@ -115,8 +115,6 @@ class own_table {
   void remove(HeapTuple row);
 
  private:
-  static constexpr int indexes_max = 10;
-
   void prepare_writes();
   void open_indexes();
   void close_indexes();
@@ -129,7 +127,7 @@ class own_table {
   Relation key_;
   TupleTableSlot* read_slot_;
   TupleTableSlot* write_slot_;
-  Relation indexes_[indexes_max];
+  Relation indexes_[table_indexes_max];
   int index_count_;
   std::uint64_t prepared_;  // which preparation of the indexes is open; 0 = none
   bool can_write_;

@@ -19,7 +19,6 @@ namespace {
 
 constexpr int tables_max = 6;
 constexpr int checks_max = 24;
-constexpr int indexes_max = 10;
 constexpr int generated_max = 2;
 
 struct prepared_check {
@@ -43,7 +42,7 @@ struct prepared_table {
   int check_count;
   prepared_value generated[generated_max];
   int generated_count;
-  prepared_index index[indexes_max];
+  prepared_index index[table_indexes_max];
   prepared_indexes indexes;
 };
 
@@ -95,20 +94,27 @@ bool is_plain_index(Relation index) {
 void prepare_indexes(prepared_table& made, Relation table) {
   List* const list = RelationGetIndexList(table);
   prepared_indexes& all = made.indexes;
-  all.plain = list_length(list) <= indexes_max;
+  all.plain = true;
+  all.all = true;
   ListCell* cell;
   foreach (cell, list) {
-    if (!all.plain) break;
     Relation const index = index_open(lfirst_oid(cell), RowExclusiveLock);
     // One that is just being made is not to be written before everybody knows it.
     if (!index->rd_index->indisready) {
       index_close(index, NoLock);
       continue;
     }
+    if (all.count == table_indexes_max) {
+      all.plain = false;
+      all.all = false;
+      index_close(index, NoLock);
+      break;
+    }
     IndexInfo* const info = BuildIndexInfo(index);
     ExprState* const predicate = info->ii_Predicate == NIL ? nullptr : ExecPrepareQual(info->ii_Predicate, made.estate);
-    made.index[all.count++] = {RelationGetRelid(index), info, predicate};
-    if (!is_plain_index(index)) all.plain = false;
+    bool const plain = is_plain_index(index);
+    made.index[all.count++] = {RelationGetRelid(index), plain, info, predicate};
+    all.plain = all.plain && plain;
     index_close(index, NoLock);
   }
   list_free(list);

@@ -7,15 +7,20 @@
 
 namespace ql3::pg {
 
+// As many as REINDEX TABLE CONCURRENTLY makes beside those that are there: one for each.
+inline constexpr int table_indexes_max = 32;
+
 struct prepared_index {
   Oid index;
+  bool plain;  // an immediate B-tree
   struct IndexInfo* info;
   ExprState* predicate;  // nullptr: every row is in it
 };
 
 struct prepared_indexes {
   std::uint64_t number;  // another one means that what is told here may have changed
-  bool plain;            // none is of a kind that is not known here: each is an immediate B-tree
+  bool plain;            // all are
+  bool all;              // none is left out of the list for want of room
   const prepared_index* list;
   int count;
   EState* estate;
