@@ -85,7 +85,9 @@ bool Cell::begin(const Shutdown& shutdown, const CellEvents& events) {
       if (first) events.started();
       return true;
     } catch (const StoreError& error) {
-      if (options_.dsns.size() < 2 || !for_good) throw;
+      const bool alone = options_.dsns.size() < 2;
+      if (!alone && !for_good) spdlog::error("cell {}: wrong at the start", number_);
+      if (alone || !for_good) throw;
       spdlog::error("cell {}: {}; the other cells go on", number_, error.what());
       PassReport report;
       report.failed = 1;

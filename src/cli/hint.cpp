@@ -35,7 +35,9 @@ std::string hint_for(const StoreError& error) {
   const ServerText& server = error.server();
   if (!server.hint.empty()) return server.hint;
   // The server's words may be translated, the names in them are not.
-  const bool about_us = server.message.find("ql3") != std::string::npos;
+  // A library that could not be loaded is named too, and no grant helps.
+  const bool about_us = server.message.find("ql3") != std::string::npos &&
+                        server.message.find("ql3.so") == std::string::npos;
   switch (error.code()) {
     case StoreCode::unreachable:
       return "--dsn says which database, as in 'host=db1 dbname=control user=supervisor', "
