@@ -2,6 +2,7 @@
 watcher. The server is killed and started as a whole; every part must live through that."""
 
 import os
+import shutil
 import random
 import threading
 import time
@@ -37,7 +38,9 @@ class World:
         setup.query("CREATE EXTENSION ql3; " + INJECT)
         setup.cut()
         self.calls = os.path.join(directory, "calls")
-        os.makedirs(self.calls, exist_ok=True)
+        # Calls that an earlier run of the same seed left here are not ours.
+        shutil.rmtree(self.calls, ignore_errors=True)
+        os.makedirs(self.calls)
         self.sync = "on"
         self.ending = threading.Event()
         self.judges = {}           # request -> how its attempts are judged
