@@ -65,7 +65,9 @@ int act(const DatabaseOptions& options, const char* statement,
   const Result result = connection.query(statement, parameters, act_limit);
   const std::string word(result.rows() == 1 ? result.text(0, 0) : std::string_view());
   answer(options, word);
-  if (word == "stale") spdlog::warn("stale: it changed meanwhile, or there is none; look with ql3 explain");
+  if (word == "stale") {
+    spdlog::warn("stale: it changed meanwhile, or there is none; look with ql3 explain");
+  }
   return word == good ? done : not_converged;
 }
 
