@@ -41,7 +41,7 @@ class Writer(Caller):
             except psycopg2.Error as error:
                 if error.pgcode not in ("55P03", "53200", "53100"):
                     if not forgiven(error):
-                        self.ledger.say(n=nonce, error=code, text=str(error).strip())
+                        self.ledger.say(n=nonce, error=error.pgcode, text=str(error).strip())
                     return None
             finally:
                 db.close()

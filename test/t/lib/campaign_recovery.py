@@ -17,10 +17,11 @@ GONE = {"57P01", "57P02", "57P03"}
 
 
 def forgiven(error):
-    """Whether the broken world answers so. Without memory the library may not be loaded either."""
+    """Whether the broken world answers so. Without memory the library may not be loaded either, and the server's own
+    pattern in a CHECK is refused as one."""
     code = error.pgcode
     return code is None or code.startswith("08") or code in FORGIVEN or (
-        code == "58P01" and "could not load library" in str(error))
+        code == "58P01" and "could not load library" in str(error)) or (code == "2201B" and "out of memory" in str(error))
 
 
 class Caller:

@@ -104,6 +104,7 @@ class World:
         self.recovery = Recovery(self.calls, self.blame, not clocks)
         self.dispatch = Dispatch(self.calls, self.blame, self.recovery)
         self.transactions = self.told = self.moved = 0
+        self.early = []
         self.moves = {}
         self.keep = lambda event: None      # every event, in the machine's order
         for file, text in (("probe", PROBE), ("action", ACTION)):
@@ -271,7 +272,8 @@ class World:
     # --- the trace -------------------------------------------------------------------------------------
 
     def step(self):
-        """Steps the machine over what was committed until now; then tells it of the calls that came before."""
+        """Steps the machine over what was committed until now; then tells it of the calls that came before. A server that
+        has just crashed may hand out less than it has: calls that lack their permission are looked at again at the end."""
         self.calls.read()
         actions = len(self.calls.actions)
         while True:
@@ -292,7 +294,7 @@ class World:
                     self.moves[key] = change.row["how"]
         for entry in self.calls.actions[self.told:actions]:
             self.keep((tuple(entry["call"]), entry["by"]))
-            self.dispatch.call(tuple(entry["call"]), entry["by"])
+            self.dispatch.call(tuple(entry["call"]), entry["by"], self.early)
         self.told = actions
 
     def end(self):

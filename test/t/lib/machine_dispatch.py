@@ -144,12 +144,23 @@ class Dispatch:
         elif old["state"] in ("claimed", "unknown"):
             self.blame("unknown_closed", f"{attempt}: {old['state']}, and removed")
 
-    def call(self, item, who):
-        """The action happened. Told when the trace has come at least as far as the permission."""
+    def call(self, item, who, early=None):
+        """The action happened. Told when the trace has come at least as far as the permission; where that cannot be
+        known yet, calls without one are put into `early`, for uncovered()."""
         before = self.called.setdefault(item, [])
         before.append(who)
         if len(before) > 1:
             self.blame("one_call", f"{item} is called by {before}")
-        standing = [row for row in self.standing(item) if row["permit_digest"]]
-        if not standing:
-            self.blame("one_call", f"{item} is called by {who}, and no attempt with a permission stands")
+        if early is None:
+            self.uncovered([(item, who)])
+        elif not self.permitted(item):
+            early.append((item, who))
+
+    def permitted(self, item):
+        return any(row["permit_digest"] for row in self.standing(item))
+
+    def uncovered(self, calls):
+        """Blames those of the calls that no permission covers."""
+        for item, who in calls:
+            if not self.permitted(item):
+                self.blame("one_call", f"{item} is called by {who}, and no attempt with a permission stands")
