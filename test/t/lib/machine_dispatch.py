@@ -153,14 +153,14 @@ class Dispatch:
             self.blame("one_call", f"{item} is called by {before}")
         if early is None:
             self.uncovered([(item, who)])
-        elif not self.permitted(item):
+        elif not self.covered(item):
             early.append((item, who))
 
-    def permitted(self, item):
+    def covered(self, item):
         return any(row["permit_digest"] for row in self.standing(item))
 
     def uncovered(self, calls):
         """Blames those of the calls that no permission covers."""
         for item, who in calls:
-            if not self.permitted(item):
+            if not self.covered(item):
                 self.blame("one_call", f"{item} is called by {who}, and no attempt with a permission stands")

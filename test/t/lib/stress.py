@@ -68,6 +68,8 @@ class Server:
         ).stdout
         words = dict(re.findall(r"(PG[A-Z]+)=(\S+)", out))
         self.address = dict(host=words["PGHOST"], port=words["PGPORT"], user=words["PGUSER"])
+        # Elsewhere than `dir` where the server's user cannot come there.
+        self.log = os.path.join(os.path.dirname(words["PGDATA"]), "log")
         self.owner = os.getpid()
         atexit.register(self.stop)
         if not primary:
