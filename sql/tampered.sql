@@ -46,6 +46,6 @@ UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ql3.dispatch_halts_st
 SELECT verdict FROM ql3_dispatch_claim('t', 'four', 'act', '{}', 'w', tok(5));
 ROLLBACK;
 \set VERBOSITY terse
-SET client_min_messages = error;
+SET client_min_messages = warning;
 DELETE FROM ql3.dispatches WHERE request_uid = 't';
 DROP SCHEMA t_tampered CASCADE;
