@@ -11,8 +11,9 @@ import psycopg2.extensions
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 THROWAWAY = os.environ.get("QL3_THROWAWAY", os.path.join(HERE, "../server/throwaway"))
-# No checkpoint falls into one side of a comparison; everything else is the server's default, fsync above all.
-SETTINGS = ("fsync=on", "shared_buffers=512MB", "max_wal_size=16GB", "checkpoint_timeout=1h", "track_io_timing=off")
+# No checkpoint falls into one side of a comparison, and each flush is timed; everything else is the default, fsync above all.
+SETTINGS = ("fsync=on", "shared_buffers=512MB", "max_wal_size=16GB", "checkpoint_timeout=1h", "track_io_timing=off",
+            "track_wal_io_timing=on")
 
 
 class Unusable(Exception):

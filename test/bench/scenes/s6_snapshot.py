@@ -4,13 +4,15 @@ Two clients claim pages of 16; the user's own UPDATE takes the targets out of th
 resolved in the same transaction. All the time another session holds a snapshot from before, so that no dead row can
 be removed: not from ql3's tables, and not from the user's. The pace of the last interval over the first, then again
 after the snapshot ended and one vacuum. One run, too long to repeat. The same once more without a snapshot: what it loses
-is what tables lose that grow. The plain-SQL way and PgQ, for a shorter time.
+is what tables lose that grow. Beside the pace, what it is made of: processor time for each item, and the disk's time for
+each flush of the log. The plain-SQL way and PgQ, for a shorter time.
 """
 import contextlib
 
 import pgbench
 import pgq
 import plain_sql
+import strain
 from figures import Figure
 from population import list_jobs, make_source, settle_down
 
@@ -33,13 +35,28 @@ def snapshot(db):
 
 
 def pace(db, text, seconds, interval, held=True, **how):
-    """Items per second in each interval of a run, under an old snapshot or without one."""
+    """Items per second in each interval of a run, under an old snapshot or without one, and the strain of each."""
     with snapshot(db) if held else contextlib.nullcontext():
-        return [tick * PAGE for tick in pgbench.run(db, text, seconds=seconds + 1, progress=interval, page=PAGE, **how).ticks]
+        running = pgbench.Running(db, text, seconds=seconds + 1, progress=interval, page=PAGE, **how)
+        strains = strain.during(db, running, interval)
+        whole = seconds // interval  # it runs for a second longer, so that the last one is whole
+        return [tick * PAGE for tick in running.end().ticks[:whole]], strains[:whole]
 
 
-def decline(what, ticks, target):
-    return Figure(what, ticks[-1] / ticks[0], "ratio", target, sides={"first": ticks[0], "last": ticks[-1]})
+def decline(what, ticks, target, last="last"):
+    return Figure(what, ticks[-1] / ticks[0], "ratio", target, sides={"first": ticks[0], last: ticks[-1]})
+
+
+def made_of(scene, what, ticks, strains):
+    """What the pace was made of, in each interval and after the vacuum."""
+    if all(strain.processor for strain in strains):
+        spent = [1e6 * strain.processor / tick for tick, strain in zip(ticks, strains)]
+        scene.add(Figure(f"{what}processor time for an item, last over first",
+                         spent[-2] / spent[0], "ratio", sides={"first": spent[0], "last": spent[-2], "after": spent[-1]}))
+        scene.note(f"{what}microseconds of processor for an item, the last one after the vacuum: " + " ".join(f"{one:.0f}" for one in spent))
+    if all(strain.flush for strain in strains):
+        scene.note(f"{what}milliseconds for a flush of the log, the last one after the vacuum: "
+                   + " ".join(f"{strain.flush:.2f}" for strain in strains))
 
 
 def ours(scene, seconds, interval, held):
@@ -55,13 +72,14 @@ def ours(scene, seconds, interval, held):
         more = int(probe.rate * PAGE * 2 * (seconds + 2 * interval))
         list_jobs(db.admin, "job", more, first + 1)
         settle_down(db.admin)
-        ticks = pace(db, text, seconds, interval, held, clients=CLIENTS)
+        ticks, strains = pace(db, text, seconds, interval, held, clients=CLIENTS)
         scene.add(decline(f"{what}last {interval} s of {seconds} s over the first", ticks, (">=", 0.8) if held else None))
         scene.note(f"{what}items/s in each interval: " + " ".join(f"{tick:.0f}" for tick in ticks))
         db.admin.run("VACUUM")
-        after = pgbench.run(db, text, clients=CLIENTS, seconds=interval, page=PAGE).rate * PAGE
-        scene.add(Figure("after it ended and one vacuum, over the first" if held else f"{what}after one vacuum, over the first",
-                         after / ticks[0], "ratio", (">=", 0.95) if held else None, sides={"first": ticks[0], "after": after}))
+        after, after_strains = pace(db, text, interval, interval, held=False, clients=CLIENTS)
+        scene.add(decline("after it ended and one vacuum, over the first" if held else f"{what}after one vacuum, over the first",
+                          [ticks[0], after[0]], (">=", 0.95) if held else None, "after"))
+        made_of(scene, what, ticks + after, strains + after_strains)
         # A page may be short when nothing is left at all.
         waiting = db.admin.value("SELECT count(*) FROM job WHERE status <> 'lost'")
         scene.check(pgbench.short_pages(db) == 0 or waiting == 0, "no short page while targets wait",
@@ -77,8 +95,8 @@ def plain(scene, seconds, interval):
         plain_sql.make(db.admin)
         make_source(db.admin, "job", scene.size(10_000, 50_000, 100_000))
         settle_down(db.admin)
-        ticks = pace(db, plain_sql.cycle("job", PAGE, resolved=True, before=LEAVE.format(kind="job")), seconds, interval,
-                     clients=CLIENTS)
+        ticks, _ = pace(db, plain_sql.cycle("job", PAGE, resolved=True, before=LEAVE.format(kind="job")), seconds, interval,
+                        clients=CLIENTS)
         scene.add(decline(f"plain SQL: last {interval} s of {seconds} s over the first", ticks, None))
 
 
