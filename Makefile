@@ -47,6 +47,7 @@ deps: ## install what is missing of deps.txt with apt-get (sudo when not root)
 deps-check: deps ## install what only `make check` needs: test/deps.txt, and packages of npm under build/node
 	@test/server/install-deps test/deps.txt
 	@test/server/install-node-modules build/node examples/node
+	@test/server/install-node-modules build/node-containerfile test/package/node
 
 pgroot: client server-copy ## a private copy of the server with our extension in it, under build/pgroot
 server-copy: extension ## the same without the client
@@ -100,6 +101,20 @@ MAJORS ?=
 check-matrix: ## the suites on PostgreSQL 13, 15, 17, 18 in throw-away roots, and pg_upgrade (MAJORS="13 17")
 	@test/matrix/run $(MAJORS)
 
+check-installed: ## regression, isolation, documentation and switchover demo on the system's server, extension and program
+	@test/server/installed '$(PG_CONFIG)' build/installed
+	@QL3_INSTALLED=build/installed test/run regress isolation installed
+
+# Needs what check-matrix needs, and two gigabytes. KEEP=1 keeps roots and packages.
+check-package: dist ## Debian packages of HEAD on bare roots: build, rebuild, lintian, install, use, upgrade, purge
+	@test/package/run
+
+version = $(shell sed -nE "s/^default_version *= *'(.*)'/\1/p" ql3.control)
+dist: ## what is committed as an archive for PGXN: build/ql3-VERSION.zip
+	@mkdir -p build
+	@TZ=UTC git archive --format=zip -9 --prefix='ql3-$(version)/' -o 'build/ql3-$(version).zip' HEAD
+	@echo 'build/ql3-$(version).zip'
+
 # Only a run of the size that the documentation shows may change it.
 SCALE ?= small
 SCENES ?=
@@ -124,4 +139,5 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 18
 
 .PHONY: all extension client units unified sanitized install install-extension install-client deps deps-check pgroot server-copy contract errors html demo \
-	demo-switchover check check-static check-lint check-unit check-regress check-isolation check-t check-sanitize check-valgrind check-matrix bench fuzz tools clean help
+	demo-switchover check check-static check-lint check-unit check-regress check-isolation check-t check-sanitize check-valgrind \
+	check-matrix check-installed check-package dist bench fuzz tools clean help

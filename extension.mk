@@ -9,9 +9,9 @@ OBJS = $(SOURCES:%.cpp=build/extension/%.o)
 
 # The server's headers are not ours to warn about: -isystem.
 PG_CPPFLAGS = -Isrc -isystem $(shell $(PG_CONFIG) --includedir-server)
-# -Wno-register: the headers of 15 and earlier still say `register`.
+# -Wno-register: the headers of 15 and earlier still say `register`. COPT is what a package builder adds; PGXS gives it to C only.
 PG_CXXFLAGS = -std=c++20 -fvisibility=hidden -fvisibility-inlines-hidden -Wextra -Wconversion -Wno-register \
-	$(if $(CI),-Werror) $(SAN)
+	$(if $(CI),-Werror) $(SAN) $(COPT)
 SHLIB_LINK = -lstdc++ -Wl,--version-script=src/pg/exports.map $(SAN)
 
 # No bitcode: the JIT inlines only small C functions; ours are C++ behind an error boundary, so it

@@ -26,7 +26,7 @@ class Stage:
         self.began = time.monotonic()
         self.dir = Path(os.environ.get("QL3_TMP", ROOT / "build")) / "switchover"
         self.processes = []
-        self.clean = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "QL3_"))}
+        self.clean = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "QL3_")) or k == "QL3_PGROOT"}
         self.clean["LC_ALL"] = "C.UTF-8"
 
     def __enter__(self):
