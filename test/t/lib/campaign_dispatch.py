@@ -1,5 +1,5 @@
-"""A raw writer of dispatch: a process that keeps the rules of docs/dispatch.md, with synchronous_commit off, and
-sends late and wrong messages beside."""
+"""A raw writer of dispatch: a process that keeps the rules of docs/dispatch.md, and sends late and wrong messages
+beside."""
 
 import os
 import time
@@ -16,7 +16,7 @@ class Writer(Caller):
     """`calls` is the ledger of the outside action; `request` chooses what is acted on next."""
 
     def __init__(self, name, seed, ledger, calls, ways, fences, request):
-        super().__init__(name, seed, ledger, [{**way, "options": "-c synchronous_commit=off"} for way in ways], fences)
+        super().__init__(name, seed, ledger, ways, fences)
         self.calls, self.request = calls, request
         self.spent = []
 

@@ -13,7 +13,7 @@ import time
 
 # How often each is drawn, beside once each in the beginning.
 WEIGHTS = {"kill_client": 22, "stop_client": 14, "terminate": 16, "cancel": 6, "stop_backend": 8, "out_of_memory": 8,
-           "kill_backend": 2, "crash": 2, "disk_full": 3, "step_server": 4, "step_clients": 4}
+           "kill_backend": 2, "crash": 2, "disk_full": 3, "step_server": 4, "step_clients": 4, "kill_pooler": 3}
 STEPS = (0, 2, 5, 600, 21600, -21600)
 
 
@@ -95,6 +95,12 @@ class Faults:
         for name in self.world.leases:
             if name != "sup-1":
                 self.world.clock(name, self.random.choice((0, 600, -600, 86400)))
+        return True
+
+    def kill_pooler(self):
+        with self.world.forking:
+            self.world.pool.kill()
+            self.world.pool.start()
         return True
 
     # --- backends ---------------------------------------------------------------------------------------

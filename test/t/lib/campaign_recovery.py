@@ -25,7 +25,7 @@ def forgiven(error):
 
 
 class Caller:
-    """One process. `ways` gives connection parameters: [direct, by the proxy]."""
+    """One process. `ways` gives connection parameters: [direct, by the proxy, by the pooler]."""
 
     def __init__(self, name, seed, ledger, ways, fences):
         self.name, self.ledger, self.ways = name, ledger, ways
@@ -40,7 +40,7 @@ class Caller:
     # --- one statement ----------------------------------------------------------------------------
 
     def connect(self, way):
-        db = psycopg2.connect(dbname="postgres", application_name=self.name, connect_timeout=10, **way)
+        db = psycopg2.connect(application_name=self.name, connect_timeout=10, **way)
         db.autocommit = True
         return db
 

@@ -1,6 +1,6 @@
 """The world of the campaigns: one server whose write-ahead log tells everything it commits, jobs that are lost all
-the time, and the processes that work on them: `ql3 supervise`, `ql3 dispatch` and raw callers, half of them by way
-of a TCP proxy."""
+the time, and the processes that work on them: `ql3 supervise`, `ql3 dispatch` and raw callers, a third of them by way
+of a TCP proxy and a third through PgBouncer in transaction mode."""
 
 import glob
 import json
@@ -21,6 +21,7 @@ from campaign_recovery import Caller
 from campaign_scene import ACTION, LOSE, PROBE, REOPEN, SETUP
 from machine_dispatch import Dispatch
 from machine_recovery import Recovery
+from pooler import Pooler
 from stress import ROOT, Server, run
 from trace import Trace
 
@@ -115,6 +116,10 @@ class World:
                                       stdout=subprocess.PIPE, text=True)
         self.proxy_port = int(self.proxy.stdout.readline())
         self.proxy_did = {}
+        direct = {"host": self.server.address["host"], "port": self.server.address["port"], "user": "worker"}
+        self.pool = Pooler(direct["host"], direct["port"], direct["host"] + ".pool",
+                           os.stat(self.ask("SHOW data_directory")[0][0]).st_uid, sessions=6, user="worker")
+        self.ways = [direct, {**direct, "host": "127.0.0.1", "port": self.proxy_port}, {**direct, "host": self.pool.host}]
 
     def begin(self, name, settings):
         self.server = Server(name, "wal_level=logical", "timezone=UTC", "max_connections=60", "wal_writer_delay=10s",
@@ -209,18 +214,17 @@ class World:
 
     def start(self, kind, name):
         self.lives += 1
-        direct = {"host": self.server.address["host"], "port": self.server.address["port"], "user": "worker"}
-        proxied = {"host": "127.0.0.1", "port": self.proxy_port, "user": "worker"}
         if kind in ("raw", "wri"):
-            ways, seed = [direct, proxied], self.seed * 1000 + self.lives
+            seed = self.seed * 1000 + self.lives
+            ways = [{**way, "dbname": "postgres"} for way in self.ways]
+            hasty = [{**way, "options": "-c synchronous_commit=off"} for way in ways[:2]] + [{**ways[2], "dbname": "async"}]
             make = {"raw": lambda: Caller(name, seed, self.ledger, ways, self.path(f"{name}.fences")),
-                    "wri": lambda: Writer(name, seed, self.ledger, Ledger(self.path("calls")), ways,
+                    "wri": lambda: Writer(name, seed, self.ledger, Ledger(self.path("calls")), hasty,
                                           self.path(f"{name}.fences"), self.request)}[kind]
             with self.forking:
                 self.clients[name] = Process(name, spawn(make))
             return
-        way = direct if self.lives % 2 else proxied
-        dsn = " ".join(f"{key}={value}" for key, value in way.items()) + " dbname=postgres connect_timeout=10"
+        dsn = " ".join(f"{key}={value}" for key, value in self.ways[self.lives % 3].items()) + " dbname=postgres connect_timeout=10"
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
         environment.update(QL3_PROBE_BY=name, QL3_PROBE_CALLS=self.path("calls"), QL3_PROBE_DEAD=self.path("no_writer"), CALLS=self.path("calls"))
         request = self.request(self.random)
@@ -305,4 +309,5 @@ class World:
             self.proxy.send_signal(signal.SIGTERM)
             out, _ = self.proxy.communicate(timeout=20)
             self.proxy_did = json.loads(out.splitlines()[-1])
+        self.pool.end()
         forget_dead_clocks()

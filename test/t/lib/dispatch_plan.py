@@ -49,7 +49,7 @@ def draw_writer(draw, sync, crashing):
 
 def draw_fault(draw, kind):
     if draw.random() < 0.35:
-        return "error", draw.choice(ERRORS), draw.choice(("write", "commit"))
+        return "error", draw.choice(ERRORS), draw.choice(("write", "index", "commit"))
     if kind == "permit" and draw.random() < 0.4:
         return ("late",)
     return (draw.choice(CUTS),)

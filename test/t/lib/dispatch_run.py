@@ -54,6 +54,11 @@ class Run:
         with self.lock:
             self.violations.append(text)
 
+    def met(self, error):
+        if isinstance(error, ServerError) and error.message.startswith("injected at "):
+            with self.world.looked:
+                self.world.injected[self.world.path, error.message.removeprefix("injected at ")] += 1
+
     def sent(self, kind, sql):
         with self.lock:
             self.messages.append((kind, sql))

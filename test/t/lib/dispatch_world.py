@@ -1,6 +1,7 @@
 """The server under test and everybody in it who is no writer: recovery, the network's late messages, the
 watcher. The server is killed and started as a whole; every part must live through that."""
 
+import collections
 import os
 import shutil
 import random
@@ -11,20 +12,42 @@ import uuid
 from server import Server
 from wire import Lost, ServerError, call
 
-# A transient error of the server itself, where and when the session asks for it.
+# A transient error of the server itself, where and when the session asks for it: before a row is written, when its
+# index entries are, and at the commit. The message tells whether a statement was running. A CHECK over a system column is
+# tested by each write, and the function of the index keeps that empty.
 INJECT = """
-CREATE FUNCTION inject() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION fault(place text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  stack text;
 BEGIN
-  IF current_setting('fault.at', true) = TG_ARGV[0] THEN
-    RAISE EXCEPTION 'injected' USING ERRCODE = current_setting('fault.code');
+  IF current_setting('fault.at', true) = place THEN
+    GET DIAGNOSTICS stack = PG_CONTEXT;
+    RAISE EXCEPTION USING ERRCODE = current_setting('fault.code'), MESSAGE = format('injected at %s, %s', place,
+      CASE WHEN stack ~ 'SQL statement "(INSERT|UPDATE)' THEN 'in a statement' ELSE 'in no statement' END);
   END IF;
-  RETURN NEW;
 END $$;
-CREATE TRIGGER inject_write BEFORE INSERT OR UPDATE ON ql3.dispatches
-  FOR EACH ROW EXECUTE FUNCTION inject('write');
-CREATE CONSTRAINT TRIGGER inject_commit AFTER INSERT OR UPDATE ON ql3.dispatches
-  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION inject('commit');
+CREATE FUNCTION trigger_fault() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN PERFORM public.fault(TG_ARGV[0]); RETURN NEW; END $$;
+CREATE TABLE at_commit (n integer);
+CREATE CONSTRAINT TRIGGER fault AFTER INSERT ON at_commit DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION trigger_fault('commit');
+CREATE FUNCTION check_fault(oid) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM public.fault('write');
+  IF current_setting('fault.at', true) = 'commit' THEN INSERT INTO public.at_commit VALUES (1); END IF;
+  RETURN true;
+END $$;
+CREATE FUNCTION index_fault(text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
+  $$ BEGIN PERFORM public.fault('index'); RETURN false; END $$;
+ALTER TABLE ql3.dispatches ADD CONSTRAINT fault CHECK (check_fault(tableoid));
+CREATE INDEX fault ON ql3.dispatches (permitted_at) WHERE index_fault(state);
 """
+# A table with a trigger is written by statements; any other below the executor.
+PATHS = {
+    "below": "DROP TRIGGER IF EXISTS nothing ON ql3.dispatches",
+    "statements": "CREATE TRIGGER nothing BEFORE INSERT OR UPDATE ON ql3.dispatches FOR EACH ROW EXECUTE FUNCTION"
+                  " trigger_fault('nowhere')",
+}
 
 
 class World:
@@ -41,7 +64,8 @@ class World:
         # Calls that an earlier run of the same seed left here are not ours.
         shutil.rmtree(self.calls, ignore_errors=True)
         os.makedirs(self.calls)
-        self.sync = "on"
+        self.sync, self.path = "on", ""
+        self.injected = collections.Counter()   # (path, message) of each error that we put there
         self.ending = threading.Event()
         self.judges = {}           # request -> how its attempts are judged
         self.open = set()
@@ -52,6 +76,12 @@ class World:
                         for n, part in enumerate((self.recover, self.recover, self.watch))]
         for thread in self.threads:
             thread.start()
+
+    def write_by(self, path):
+        """How attempts are written from now on."""
+        if path != self.path:
+            self.server.query(PATHS[path])
+            self.path = path
 
     def stop(self):
         self.ending.set()

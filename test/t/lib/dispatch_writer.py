@@ -79,7 +79,8 @@ class Writer:
                 answer.warnings += done.warnings
                 if done.tag != "COMMIT":
                     raise Lost(f"COMMIT was answered {done.tag}")
-        except (Lost, ServerError):
+        except (Lost, ServerError) as error:
+            self.run.met(error)
             self.drop()
             raise
         if fault[0] == "error":

@@ -12,7 +12,8 @@ import time
 
 import psycopg2
 
-from patroni import ROOT, until
+from patroni import ROOT
+from program import until
 
 PROGRAM = os.environ.get("QL3_BIN", os.path.join(ROOT, "build/bin/ql3"))
 

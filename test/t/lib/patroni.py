@@ -9,10 +9,11 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 import urllib.request
 
 import psycopg2
+
+from program import until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
@@ -48,18 +49,6 @@ def free_ports(count):
             each.close()
 
 
-def until(condition, what, limit=90):
-    """Waits for a condition; the limit only ends a test that waits for what never comes."""
-    end = time.monotonic() + limit
-    while True:
-        got = condition()
-        if got:
-            return got
-        if time.monotonic() > end:
-            raise TimeoutError(f"waited {limit} s for: {what}")
-        time.sleep(0.05)
-
-
 class Place:
     """A directory and a copy of the server that the user of the servers can reach; never root's own."""
 
@@ -75,6 +64,9 @@ class Place:
                 shutil.rmtree(self.pgroot, ignore_errors=True)
                 subprocess.run(["cp", "-a", root, self.pgroot], check=True)
         self.own(self.dir)
+        # The user of the servers may not reach the clone.
+        self.script = shutil.copy(CALLBACK, f"{self.dir}/ql3-patroni-confirm")
+        os.chmod(self.script, 0o755)
 
     def as_user(self, *command):
         return ["setpriv", f"--reuid={self.user}", f"--regid={pwd.getpwnam(self.user).pw_gid}", "--init-groups", *command] \
@@ -93,6 +85,9 @@ class Place:
         self.own(path)
         return path
 
+    def remove(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
     def start(self, log, *command, **environment):
         variables = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "PATRONI", "ETCD"))}
         with open(f"{self.dir}/{log}", "ab") as out:
@@ -101,13 +96,50 @@ class Place:
                                     env={**variables, "HOME": self.dir, "PATH": f"{self.pgroot}/bin:/usr/bin:/bin", **environment})
 
 
+class Etcd:
+    """One etcd on loopback, under the same names whatever becomes of its data."""
+
+    def __init__(self, place):
+        client, self.peer = free_ports(2)
+        self.place, self.endpoint, self.process = place, f"127.0.0.1:{client}", None
+        self.start("etcd")
+
+    def names(self):
+        peer = f"http://127.0.0.1:{self.peer}"
+        return ["--name", "one", "--initial-cluster", f"one={peer}", "--initial-advertise-peer-urls", peer]
+
+    def start(self, data):
+        """With what is in this folder, or from the beginning."""
+        self.process = self.place.start(
+            "etcd.log", "/usr/bin/etcd", *self.names(), "--data-dir", f"{self.place.dir}/{data}", "--unsafe-no-fsync",
+            "--listen-client-urls", f"http://{self.endpoint}", "--advertise-client-urls", f"http://{self.endpoint}",
+            "--listen-peer-urls", f"http://127.0.0.1:{self.peer}", "--logger", "zap", "--log-level", "warn")
+        until(lambda: self.ctl("endpoint", "health") is not None, "etcd", 30)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+    def ctl(self, *words):
+        ran = subprocess.run(["/usr/bin/etcdctl", *words], env={**os.environ, "ETCDCTL_API": "3", "ETCDCTL_ENDPOINTS": self.endpoint},
+                             check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return ran.stdout if ran.returncode == 0 else None
+
+    def script(self, name, prefix, dsn, word):
+        """The shipped script by hand: (exit status, what it said)."""
+        ran = subprocess.run(self.place.as_user(self.place.script, "--name", name, "--prefix", prefix, "--wait", "30", "--dsn", dsn, word),
+                             env={**os.environ, "ETCDCTL_ENDPOINTS": self.endpoint}, check=False, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/")
+        return ran.returncode, ran.stdout.strip()
+
+
 class Node:
     """One Patroni with its server."""
 
     def __init__(self, cluster, name, port, api):
         self.cluster, self.name, self.port, self.api, self.process = cluster, name, port, api, None
         self.data = f"{cluster.place.dir}/{name}"
-        callback = f"{cluster.script} --name {name} --prefix {PREFIX} --wait 30 --dsn " \
+        callback = f"{cluster.place.script} --name {name} --prefix {PREFIX} --wait 30 --dsn " \
                    f"\"host=127.0.0.1 port={port} user=postgres dbname=postgres connect_timeout=3\""
         self.file = cluster.place.write(f"{name}.yml", json.dumps({
             "scope": "ql3", "namespace": "/service/", "name": name,
@@ -117,7 +149,7 @@ class Node:
                           "pg_hba": ["local all all trust", "host all all 127.0.0.1/32 trust",
                                      "host replication all 127.0.0.1/32 trust"]},
             "postgresql": {"listen": f"127.0.0.1:{port}", "connect_address": f"127.0.0.1:{port}", "data_dir": self.data,
-                           "bin_dir": f"{cluster.place.pgroot}/bin", "pgpass": f"{self.data}.pgpass",
+                           "bin_dir": f"{cluster.place.pgroot}/bin", "basebackup": [{"checkpoint": "fast"}], "pgpass": f"{self.data}.pgpass",
                            "authentication": {"superuser": {"username": "postgres", "password": "p"},
                                               "replication": {"username": "replicator", "password": "p"}},
                            "parameters": {"unix_socket_directories": cluster.place.dir},
@@ -160,6 +192,19 @@ class Node:
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+    def joined(self, since):
+        """How it came back, as its Patroni has told since that place of its log."""
+        with open(f"{self.cluster.place.dir}/{self.name}.log", "rb") as file:
+            file.seek(since)
+            said = file.read()
+        if b"replica has been created" in said:
+            return "rebuilt"
+        return "rewound" if b"running pg_rewind from" in said else "followed"
+
+    def told(self):
+        """How long the log of its Patroni is."""
+        return os.path.getsize(f"{self.cluster.place.dir}/{self.name}.log")
 
     def kill(self):
         """The whole machine is gone, with every process of it: one that was just being forked, too."""
@@ -215,17 +260,9 @@ class Node:
 class Cluster:
     def __init__(self, name, size=3):
         self.place = Place(name)
-        # The user of the servers may not reach the clone.
-        self.script = shutil.copy(CALLBACK, f"{self.place.dir}/ql3-patroni-confirm")
-        os.chmod(self.script, 0o755)
-        client, peer, *ports = free_ports(2 + 2 * size)
-        self.endpoint = f"127.0.0.1:{client}"
-        self.etcd = self.place.start(
-            "etcd.log", "/usr/bin/etcd", "--name", "one", "--data-dir", f"{self.place.dir}/etcd", "--unsafe-no-fsync",
-            "--listen-client-urls", f"http://{self.endpoint}", "--advertise-client-urls", f"http://{self.endpoint}",
-            "--listen-peer-urls", f"http://127.0.0.1:{peer}", "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
-            "--initial-cluster", f"one=http://127.0.0.1:{peer}", "--logger", "zap", "--log-level", "warn")
-        until(lambda: self.etcdctl("endpoint", "health") is not None, "etcd", 30)
+        ports = free_ports(2 * size)
+        self.etcd = Etcd(self.place)
+        self.endpoint = self.etcd.endpoint
         self.nodes = [Node(self, f"n{i + 1}", ports[2 * i], ports[2 * i + 1]) for i in range(size)]
 
     def start(self):
@@ -233,13 +270,8 @@ class Cluster:
             node.start()
         self.settled()
 
-    def etcdctl(self, *words):
-        ran = subprocess.run(["/usr/bin/etcdctl", *words], env={**os.environ, "ETCDCTL_API": "3", "ETCDCTL_ENDPOINTS": self.endpoint},
-                             check=False, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        return ran.stdout if ran.returncode == 0 else None
-
     def key(self, name):
-        found = json.loads(self.etcdctl("get", f"{PREFIX}/{name}", "-w", "json") or "{}").get("kvs")
+        found = json.loads(self.etcd.ctl("get", f"{PREFIX}/{name}", "-w", "json") or "{}").get("kvs")
         return base64.b64decode(found[0]["value"]).decode() if found else None
 
     def leader(self):
@@ -295,18 +327,12 @@ class Cluster:
                f"user={user} dbname=postgres connect_timeout=2"
 
     def callback(self, node, word, prefix=PREFIX):
-        """The shipped script by hand: (exit status, what it said)."""
-        ran = subprocess.run(self.place.as_user(self.script, "--name", node.name, "--prefix", prefix, "--wait", "30", "--dsn",
-                                                f"host=127.0.0.1 port={node.port} user=postgres dbname=postgres", word),
-                             env={**os.environ, "ETCDCTL_ENDPOINTS": self.endpoint}, check=False, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/")
-        return ran.returncode, ran.stdout.strip()
+        return self.etcd.script(node.name, prefix, f"host=127.0.0.1 port={node.port} user=postgres dbname=postgres", word)
 
     def stop(self):
         for node in self.nodes:
             if node.process:
                 node.freeze(False)
                 node.kill()
-        self.etcd.kill()
-        self.etcd.wait()
-        shutil.rmtree(self.place.dir, ignore_errors=True)
+        self.etcd.end()
+        self.place.remove()
