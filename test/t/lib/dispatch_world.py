@@ -14,7 +14,8 @@ from wire import Lost, ServerError, call
 
 # A transient error of the server itself, where and when the session asks for it: before a row is written, when its
 # index entries are, and at the commit. The message tells whether a statement was running. A CHECK over a system column is
-# tested by each write, and the function of the index keeps that empty.
+# tested by each write, and the function of the index keeps that empty. Indexes are written in the order in which they were
+# made: those that are made again are behind the fault.
 INJECT = """
 CREATE FUNCTION fault(place text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -41,6 +42,16 @@ CREATE FUNCTION index_fault(text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
   $$ BEGIN PERFORM public.fault('index'); RETURN false; END $$;
 ALTER TABLE ql3.dispatches ADD CONSTRAINT fault CHECK (check_fault(tableoid));
 CREATE INDEX fault ON ql3.dispatches (permitted_at) WHERE index_fault(state);
+DO $$
+DECLARE
+  one record;
+BEGIN
+  FOR one IN SELECT indexrelid::regclass AS name, pg_get_indexdef(indexrelid) AS made FROM pg_index
+             WHERE indrelid = 'ql3.dispatches'::regclass AND NOT indisunique AND indexrelid <> 'ql3.fault'::regclass LOOP
+    EXECUTE format('DROP INDEX %s', one.name);
+    EXECUTE one.made;
+  END LOOP;
+END $$;
 """
 # A table with a trigger is written by statements; any other below the executor.
 PATHS = {
