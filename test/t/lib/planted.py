@@ -3,7 +3,7 @@ walk over the events (a copy) and changes what it needs; None when the trace has
 
 import datetime
 
-from trace import Change, Transaction, moment
+from trace import Change, Transaction
 
 
 class Walk:
