@@ -99,7 +99,7 @@ class Faults:
 
     def kill_pooler(self):
         with self.world.forking:
-            self.world.pool.kill()
+            self.world.kill_pooler()
             self.world.pool.start()
         return True
 

@@ -119,6 +119,7 @@ class World:
         direct = {"host": self.server.address["host"], "port": self.server.address["port"], "user": "worker"}
         self.pool = Pooler(direct["host"], direct["port"], direct["host"] + ".pool",
                            os.stat(self.ask("SHOW data_directory")[0][0]).st_uid, sessions=6, user="worker")
+        self.pooled = 0
         self.ways = [direct, {**direct, "host": "127.0.0.1", "port": self.proxy_port}, {**direct, "host": self.pool.host}]
 
     def begin(self, name, settings):
@@ -180,6 +181,11 @@ class World:
 
     def restart(self):
         self.with_clock(lambda: subprocess.run([self.server.throwaway, "restart", self.server.dir, "immediate"], check=True))
+
+    def kill_pooler(self):
+        if self.pool.process.poll() is None:
+            self.pooled += self.pool.transactions()
+            self.pool.kill()
 
     # --- the clients --------------------------------------------------------------------------------
 
@@ -309,5 +315,6 @@ class World:
             self.proxy.send_signal(signal.SIGTERM)
             out, _ = self.proxy.communicate(timeout=20)
             self.proxy_did = json.loads(out.splitlines()[-1])
+        self.kill_pooler()
         self.pool.end()
         forget_dead_clocks()

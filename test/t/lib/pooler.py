@@ -70,6 +70,17 @@ ignore_startup_parameters = extra_float_digits,options
             client.close()
         return pids
 
+    def transactions(self):
+        """How many it has handed on since it was started."""
+        db = psycopg2.connect(host=self.host, port=self.port, user="postgres", dbname="pgbouncer")
+        db.autocommit = True
+        with db.cursor() as cursor:
+            cursor.execute("SHOW STATS")
+            at = [column.name for column in cursor.description].index("total_xact_count")
+            count = sum(row[at] for row in cursor.fetchall())
+        db.close()
+        return count
+
     def kill(self):
         """Its clients lose what they were told, the server its sessions."""
         if self.process is not None and self.process.poll() is None:
