@@ -11,7 +11,9 @@ void readiness::add(const check& which, bool ok, std::string_view detail, std::s
   row.into_any(result_);
 }
 
-void readiness::failed(const check& which, const ErrorData* raised) {
+void readiness::failed(const check& which, ErrorData* raised) {
+  // Want of memory or disk tells nothing about the installation: the call fails with it and is repeated.
+  if (ERRCODE_TO_CATEGORY(raised->sqlerrcode) == ERRCODE_INSUFFICIENT_RESOURCES) throw pg_error{raised};
   long_text detail;
   detail << "could not be checked: " << std::string_view(raised->message == nullptr ? "unknown error" : raised->message)
          << " (SQLSTATE "
