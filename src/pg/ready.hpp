@@ -46,8 +46,8 @@ class readiness {
   void good(const check& which, std::string_view detail) { add(which, true, detail, {}); }
   void bad(const check& which, std::string_view detail, std::string_view remedy) { add(which, false, detail, remedy); }
 
-  // Runs one check in a subtransaction of its own. An error in it is a row that is not ok; want of memory or disk (class
-  // 53) passes.
+  // Runs one check in a subtransaction of its own. An error in it is a row that is not ok; want of memory or disk
+  // (class 53) passes.
   template <class Body>
   void run(const check& which, Body&& body) {
     MemoryContext const home = CurrentMemoryContext;
