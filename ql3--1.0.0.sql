@@ -339,7 +339,7 @@ COMMENT ON COLUMN ql3.dispatch_tombstones.request_uid IS 'with item, only where 
 CREATE UNIQUE INDEX dispatch_tombstones_attention_idx ON ql3.dispatch_tombstones (attempt) WHERE disagrees;
 
 -- The lineage that this server writes now. NULL on a standby, which writes none.
-CREATE TYPE ql3.lineage AS (system_identifier text, timeline bigint, database oid, installation uuid);
+CREATE TYPE ql3.lineage AS (system_identifier text, timeline integer, database oid, installation uuid);
 COMMENT ON TYPE ql3.lineage IS 'what tells one history of a database from another';
 CREATE FUNCTION ql3.ql3_live_lineage()
   RETURNS ql3.lineage LANGUAGE c STABLE PARALLEL RESTRICTED SECURITY DEFINER

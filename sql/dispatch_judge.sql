@@ -163,7 +163,7 @@ SELECT claim('new', 54);
 SELECT ql3_dispatch_permit('j', 'new', 'w', tok(54), tok(95));
 RESET ql3.dispatch_after_promotion;
 SELECT claim('new2', 56);
-SELECT ql3_confirm_promotion(system_identifier, timeline::int, 'drained', 'nobody is there') FROM ql3_live_lineage();
+SELECT ql3_confirm_promotion(system_identifier, timeline, 'drained', 'nobody is there') FROM ql3_live_lineage();
 SELECT claim('new2', 56);
 SELECT ql3_dispatch_permit('j', 'old3', 'w', tok(52), tok(94));
 SELECT ql3_dispatch_permit('j', 'new2', 'w', tok(56), tok(96));

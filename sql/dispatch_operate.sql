@@ -59,15 +59,15 @@ SET ql3.dispatch_after_promotion = allow;
 SELECT claim('new3', 28);
 RESET ql3.dispatch_after_promotion;
 -- It survives a confirmation, and ends by its own unhalt only.
-SELECT ql3_confirm_promotion(system_identifier, timeline::int, 'synchronous', 'for the test') FROM ql3_live_lineage();
+SELECT ql3_confirm_promotion(system_identifier, timeline, 'synchronous', 'for the test') FROM ql3_live_lineage();
 SELECT claim('new3', 28), ql3_unhalt_dispatch(tok(1), 'no such'), ql3_unhalt_dispatch(:'halt', 'done'), ql3_unhalt_dispatch(:'halt', 'done');
 SELECT claim('new3', 28);
 SELECT ql3_unhalt_dispatch(:'halt2', 'done');
 SELECT claim('new3', 28);
 SELECT ql3_dispatch_permit('o', 'h', 'w', tok(20), tok(94));
 -- Confirm: compare and set on the live system and timeline.
-SELECT ql3_confirm_promotion(system_identifier, timeline::int + 1, 'drained', 'x'), ql3_confirm_promotion(system_identifier || '1', timeline::int, 'drained', 'x'),
-       ql3_confirm_promotion(ltrim(system_identifier, '123456789'), timeline::int, 'drained', 'x') FROM ql3_live_lineage();
+SELECT ql3_confirm_promotion(system_identifier, timeline + 1, 'drained', 'x'), ql3_confirm_promotion(system_identifier || '1', timeline, 'drained', 'x'),
+       ql3_confirm_promotion(ltrim(system_identifier, '123456789'), timeline, 'drained', 'x') FROM ql3_live_lineage();
 -- Every act is in the audit, with who it was; what changed nothing is not.
 SELECT action, count(*), bool_and(actor = session_user AND role_set = current_user), bool_and(reason <> '') FROM ql3.audit_events
 WHERE event_id > (SELECT event_id FROM seen) GROUP BY 1 ORDER BY 1;

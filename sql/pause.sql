@@ -63,6 +63,16 @@ SELECT ql3_pause(NULL, 'again');
 SELECT kind, paused_reason, paused_by = session_user FROM ql3.recovery_kinds WHERE paused_at IS NOT NULL ORDER BY kind;
 SELECT code(q) FROM (VALUES ('SELECT ql3_claim(''A'')'), ('SELECT ql3_claim(''A'', kinds => ''{dispatch}'')'),
   ('SELECT ql3_claim(''A'', kinds => ''{pause,dispatch}'')')) AS v (q);
+-- All of them are named, while they are few.
+SELECT FROM ql3_claim('A', 1);
+SELECT FROM ql3_claim('A', 1, '5 min', tok(6), '{pause,pause_other}');
+DO $$ BEGIN FOR n IN 1..4 LOOP PERFORM ql3.ql3_attach_source('many_' || n, 'other'), ql3.ql3_pause('many_' || n, 'r'); END LOOP; END $$;
+SELECT FROM ql3_claim('A', 1);
+-- The built-in kind is not what there is to claim: it is not named where it is not paused.
+SELECT FROM ql3_resume('dispatch', 'that one goes on');
+SELECT FROM ql3_claim('A', 1);
+SELECT FROM ql3_pause('dispatch', 'it does not');
+DO $$ BEGIN FOR n IN 1..4 LOOP PERFORM ql3.ql3_resume('many_' || n, 'r'), ql3.ql3_detach_source('many_' || n); END LOOP; END $$;
 SELECT FROM ql3_resume('pause_other', 'one at a time');
 SELECT count(*) FROM ql3_claim('A', 1, '5 min', tok(6), '{pause_other}');
 SELECT ql3_resume(NULL, 'all is well');

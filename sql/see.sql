@@ -125,7 +125,7 @@ SELECT cause, reason FROM dispatch_halted;
 SET ql3.dispatch_after_promotion = allow;
 SELECT count(*) FROM dispatch_halted;
 RESET ql3.dispatch_after_promotion;
-SELECT ql3_confirm_promotion(system_identifier, timeline::int, 'drained', 'a test') FROM ql3_live_lineage();
+SELECT ql3_confirm_promotion(system_identifier, timeline, 'drained', 'a test') FROM ql3_live_lineage();
 SELECT count(*) FROM dispatch_halted;
 -- No view has a column of a token, a permit or a digest of one, nor a value of these.
 SELECT c.relname, a.attname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
@@ -137,6 +137,18 @@ SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = 'ql3'::regnamespace A
 
 -- Who keeps dead rows: nobody, or a session with its age.
 SELECT count(*) FILTER (WHERE transactions < 0) FROM ql3_horizon();
+
+-- The leader of a parallel plan that writes may ask too.
+CREATE TABLE many AS SELECT generate_series(1, 20000) AS n;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+CREATE TABLE told AS SELECT timeline, h.cause, o.holder FROM many LEFT JOIN dispatch_halted AS h ON true LEFT JOIN ql3_horizon() AS o ON false, ql3_live_lineage()
+WHERE n = 1;
+SELECT timeline > 0, cause FROM told;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
 
 DELETE FROM ql3.dispatches WHERE request_uid = 'see';
 DELETE FROM ql3.dispatch_lineage WHERE system_identifier = 'another';

@@ -47,7 +47,7 @@ inline void index_insert_one(Relation index, Datum* values, bool* nulls, ItemPoi
 #endif
 }
 
-// Writes the new version of a row, waiting for whoever has it. `indexes`: it needs entries of its own (not HOT).
+// Writes the new version of a row, waiting for whoever has it. `indexes`: its B-trees need new entries (not HOT).
 inline TM_Result update_row(Relation table, ItemPointer before, TupleTableSlot* after, bool* indexes) {
   TM_FailureData failed;
   LockTupleMode mode;
@@ -55,7 +55,7 @@ inline TM_Result update_row(Relation table, ItemPointer before, TupleTableSlot* 
   TU_UpdateIndexes which = TU_None;
   TM_Result const done = table_tuple_update(table, before, after, GetCurrentCommandId(true), InvalidSnapshot,
                                             InvalidSnapshot, true, &failed, &mode, &which);
-  *indexes = which != TU_None;
+  *indexes = which == TU_All;
   return done;
 #else
   return table_tuple_update(table, before, after, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, true,

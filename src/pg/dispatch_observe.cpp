@@ -50,7 +50,7 @@ Datum dispatch_observe(FunctionCallInfo fcinfo) {
   std::optional<token> with;
   if (!given.is_null(2)) with = read_token(given, 2);
   result_set result(fcinfo);
-  in_session([&] {
+  in_reading_session([&] {
     std::optional<attempt_row> row;
     if (with) {
       row = attempt_of_token(name, with->digest);

@@ -256,7 +256,7 @@ void update_attempt(const item_name& name, const attempt_row& row) {
   if (state_of(row.facts) == dispatch_state::claimed) to.clear(attempt_concluded_at);
   else to.set(attempt_concluded_at, TimestampTzGetDatum(row.concluded_at.value_or(clock_now())));
   set(to, attempt_detail, row.detail);
-  (void)dispatches().update_unlocked(row.row, to);
+  (void)dispatches().update(row.row, to);
 }
 
 item_name read_item(const arguments& given) {

@@ -253,7 +253,7 @@ Datum explain(FunctionCallInfo fcinfo) {
   std::string_view const kind = given.kind(0);
   std::string_view const id = given.id(1);
   result_set result(fcinfo);
-  in_session([&] {
+  in_reading_session([&] {
     explanation to(result);
     if (kind == dispatch_kind) explain_attempt(to, id);
     explain_target(to, kind, id);

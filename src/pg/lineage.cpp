@@ -169,8 +169,8 @@ Datum live_lineage_row(FunctionCallInfo fcinfo) {
   // The system identifier is read again: the session's memory is gone.
   char identifier[24];
   pg_snprintf(identifier, sizeof identifier, UINT64_FORMAT, GetSystemIdentifier());
-  Datum values[4] = {text_datum(identifier), Int64GetDatum(live.timeline), ObjectIdGetDatum(live.database),
-                     uuid_datum(live.installation)};
+  Datum values[4] = {text_datum(identifier), Int32GetDatum(static_cast<std::int32_t>(live.timeline)),
+                     ObjectIdGetDatum(live.database), uuid_datum(live.installation)};
   return call([&] {
     TupleDesc descriptor;
     if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)

@@ -96,7 +96,7 @@ Datum observe(FunctionCallInfo fcinfo) {
   std::int32_t const page_size = given.number32(0, "page_size");
   check_page_size(page_size);
   result_set result(fcinfo);
-  in_session([&] {
+  in_reading_session([&] {
     per_source<source_reader> readers;
     for (const source& each : sources_of(read_kinds(given, 1))) readers.push_back(source_reader(each));
     listing const listed = list_oldest(readers, page_size);
@@ -117,7 +117,7 @@ Datum observe_one(FunctionCallInfo fcinfo) {
     bind_to_installation(*with);
   }
   result_set result(fcinfo);
-  in_session([&] {
+  in_reading_session([&] {
     std::optional<locked_control> const known = read_control(kind, id);
     if (!known) require_known_kind(kind);
     std::optional<source> const from = source_of(kind);

@@ -10,12 +10,13 @@ namespace {
 // Everything here runs inside a leaf: server structures only.
 
 void check_columns(Relation table, const own_table::description& what) {
-  if (table->rd_att->natts > changes::capacity) elog(ERROR, "too many columns in \"%s\"", what.name);
   for (int at = 0; at < what.column_count; ++at)
     if (at >= table->rd_att->natts || TupleDescAttr(table->rd_att, at)->attisdropped ||
         strcmp(NameStr(TupleDescAttr(table->rd_att, at)->attname), what.columns[at]) != 0)
-      elog(ERROR, "the tables of ql3 are not as installed: \"%s\" has no column \"%s\" in its place", what.name,
-           what.columns[at]);
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                      errmsg("the tables of ql3 are not as installed: \"%s\" has no column \"%s\" in its place",
+                             what.name, what.columns[at]),
+                      errhint("ql3.ql3_ready() names what differs. Dump, DROP and CREATE EXTENSION ql3, restore.")));
 }
 
 HeapTuple copy_of(TupleTableSlot* slot) {
@@ -69,9 +70,6 @@ HeapTuple found_row(Relation table, Relation index, Snapshot snapshot, TupleTabl
   return found;
 }
 
-// A standby reads only.
-LOCKMODE lock_to_open() { return RecoveryInProgress() ? AccessShareLock : RowExclusiveLock; }
-
 }  // namespace
 
 Oid member_of_ours(const char* name) {
@@ -115,10 +113,10 @@ void index_keys::into(ScanKeyData* keys) const {
                            keys_[at].collation, keys_[at].equal, keys_[at].value);
 }
 
-void own_table::open(const description& what) {
+void own_table::open(const description& what, LOCKMODE lock) {
   what_ = &what;
+  lock_ = lock;
   table_ = call([&] {
-    LOCKMODE const lock = lock_to_open();
     Relation const table = table_open(member_of_ours(what.name), lock);
     key_ = open_index_of_ours(what.key_index, lock);
     check_columns(table, what);
@@ -127,7 +125,6 @@ void own_table::open(const description& what) {
   });
   can_write_ = false;
   has_replaced_ = false;
-  may_replace_ = false;
   prepared_ = 0;
 }
 
@@ -151,7 +148,7 @@ HeapTuple own_table::find(Snapshot snapshot, const char* index, const index_keys
   return call([&] {
     HeapTuple found = nullptr;
     std::int32_t best = 0;
-    Relation const by = open_index_of_ours(index, lock_to_open());
+    Relation const by = open_index_of_ours(index, lock_);
     ScanDirection const direction = which == pick::last ? BackwardScanDirection : ForwardScanDirection;
     walk(table_, by, snapshot, read_slot_, key, direction, [&] {
       CHECK_FOR_INTERRUPTS();
@@ -176,7 +173,7 @@ HeapTuple own_table::find(Snapshot snapshot, const char* index, const index_keys
 int own_table::count(Snapshot snapshot, const char* index, const index_keys& key, row_test wanted, int most) {
   return call([&] {
     int found = 0;
-    Relation const by = open_index_of_ours(index, lock_to_open());
+    Relation const by = open_index_of_ours(index, lock_);
     walk(table_, by, snapshot, read_slot_, key, ForwardScanDirection, [&] {
       CHECK_FOR_INTERRUPTS();
       return (wanted != nullptr && !wanted(read_slot_)) || ++found < most;
@@ -219,7 +216,8 @@ void own_table::find_and_lock(Snapshot snapshot, const row_name* names, int coun
 
 Snapshot fresh_snapshot() {
   return call([] {
-    CommandCounterIncrement();
+    // In a parallel plan nothing can have been written by now, and the server refuses to count.
+    if (!IsInParallelMode()) CommandCounterIncrement();
     return RegisterSnapshot(GetTransactionSnapshot());
   });
 }

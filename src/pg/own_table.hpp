@@ -10,10 +10,10 @@
 
 namespace ql3::pg {
 
-// What a write sets: by column number from 1.
+// What a write sets, of the columns that are ours: by column number from 1.
 class changes {
  public:
-  static constexpr int capacity = 32;
+  static constexpr int capacity = 24;
   changes& set(int column, Datum value) {
     values[column - 1] = value;
     nulls[column - 1] = false;
@@ -63,8 +63,8 @@ using row_test = bool (*)(TupleTableSlot*);
 // abort of the (sub)transaction closes what is open.
 class own_table {
  public:
-  // `columns` are the names that the table must begin with, in order (an internal error otherwise); the first
-  // `key_columns` of them tell a row apart.
+  // `columns` are the names that the table must begin with, in order (55000 otherwise); the first `key_columns` of them
+  // tell a row apart.
   struct description {
     const char* name;
     const char* key_index;
@@ -73,7 +73,9 @@ class own_table {
     int key_columns;
   };
 
-  void open(const description& what);
+  // `lock` on it and on the indexes it is read by, kept to the end of the transaction: RowExclusiveLock before anything
+  // is written or locked.
+  void open(const description& what, LOCKMODE lock);
   void close();
   bool is_open() const noexcept { return table_ != nullptr; }
   // Has this call replaced or removed a row that a rollback would bring back?
@@ -107,11 +109,9 @@ class own_table {
   HeapTuple insert(const changes& values);
   // Several rows with fewer records of WAL.
   void insert_all(const changes* rows, int count);
-  // REQUIRES: this transaction has locked or written the row.
+  // A row that was read under a lock of another kind than its own: these wait for whoever has the row, at most for the
+  // session's lock timeout (55P03); 40001 when they changed it.
   HeapTuple update(HeapTuple before, const changes& to);
-  // For a row that was read under a lock of another kind: waits for whoever has the row, at most for the session's lock
-  // timeout (55P03); 40001 when they changed it.
-  HeapTuple update_unlocked(HeapTuple before, const changes& to);
   void remove(HeapTuple row);
 
  private:
@@ -119,10 +119,10 @@ class own_table {
   void open_indexes();
   void close_indexes();
   void write_indexes(TupleTableSlot* slot, const bool* replaced);
-  TM_Result replace(HeapTuple before, const changes& to, HeapTuple& row);
   HeapTuple by_executor(const char* verb, HeapTuple before, const changes& to);
 
   const description* what_;
+  LOCKMODE lock_;
   Relation table_ = nullptr;
   Relation key_;
   TupleTableSlot* read_slot_;
@@ -132,7 +132,6 @@ class own_table {
   std::uint64_t prepared_;  // which preparation of the indexes is open; 0 = none
   bool can_write_;
   bool has_replaced_;
-  bool may_replace_;  // its rows have an identity for replicas, where they need one
   bool plain_;
 };
 

@@ -16,11 +16,18 @@ namespace {
 
 constexpr int prepared_tries = 100;
 
+// What others added and dropped again stays as columns that are always NULL.
+bool has_only(TupleDesc descriptor, int columns) {
+  for (int at = columns; at < descriptor->natts; ++at)
+    if (!TupleDescAttr(descriptor, at)->attisdropped) return false;
+  return true;
+}
+
 // Is writing the heap and its btree indexes all that a write does?
 bool is_plain_table(Relation table, int columns) {
   return table->rd_rel->relkind == RELKIND_RELATION && table->rd_rel->relam == HEAP_TABLE_AM_OID &&
          table->trigdesc == nullptr && table->rd_rules == nullptr && !table->rd_rel->relrowsecurity &&
-         !table->rd_rel->relispartition && table->rd_att->natts == columns;
+         !table->rd_rel->relispartition && has_only(table->rd_att, columns);
 }
 
 bool is_changed(const IndexInfo* info, const bool* replaced) {
@@ -29,30 +36,32 @@ bool is_changed(const IndexInfo* info, const bool* replaced) {
   return false;
 }
 
-// Every column of a new row; what is not set is NULL.
-struct all_values {
-  Datum values[changes::capacity];
-  bool nulls[changes::capacity];
-};
-
-all_values values_of(TupleDesc descriptor, const changes& of) {
-  all_values all;
+// The row after these changes; `before` is absent for a new one, where what is not set is NULL.
+row_values values_after(const own_table::description& what, TupleDesc descriptor, HeapTuple before, const changes& to) {
+  row_values const all(descriptor);
+  if (before != nullptr) heap_deform_tuple(before, descriptor, all.values, all.nulls);
   for (int at = 0; at < descriptor->natts; ++at) {
-    all.nulls[at] = !of.replaced[at] || of.nulls[at];
-    all.values[at] = all.nulls[at] ? Datum(0) : of.values[at];
-  }
-  return all;  // cppcheck-suppress uninitvar ; every table has columns
-}
-
-all_values values_after(TupleDesc descriptor, HeapTuple before, const changes& to) {
-  all_values all;
-  heap_deform_tuple(before, descriptor, all.values, all.nulls);
-  for (int at = 0; at < descriptor->natts; ++at) {
-    if (!to.replaced[at]) continue;
-    all.values[at] = to.values[at];
-    all.nulls[at] = to.nulls[at];
+    bool const is_ours = at < what.column_count;
+    bool const replaced = is_ours && to.replaced[at];
+    if (before != nullptr && is_ours && !replaced) continue;
+    all.nulls[at] = !replaced || to.nulls[at];
+    all.values[at] = all.nulls[at] ? Datum(0) : to.values[at];
   }
   return all;
+}
+
+// Which columns change, of all that the table has.
+bool* replaced_in(TupleDesc descriptor, const changes& to) {
+  Size const most = static_cast<Size>(Max(descriptor->natts, changes::capacity));
+  auto* const replaced = static_cast<bool*>(palloc0(sizeof(bool) * most));
+  memcpy(replaced, to.replaced, sizeof to.replaced);
+  return replaced;
+}
+
+[[noreturn]] void refuse_changed() {
+  ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                  errmsg("could not serialize access due to concurrent update"), errhint("Repeat the call.")));
+  pg_unreachable();
 }
 
 }  // namespace
@@ -120,7 +129,7 @@ HeapTuple own_table::insert(const changes& values) {
   prepare_writes();
   if (!plain_) return by_executor("INSERT", nullptr, values);
   return call([&] {
-    all_values all = values_of(table_->rd_att, values);
+    row_values const all = values_after(*what_, table_->rd_att, nullptr, values);
     HeapTuple const row = complete_row(table_, all.values, all.nulls, write_slot_, nullptr);
     row->t_tableOid = RelationGetRelid(table_);
     table_tuple_insert(table_, write_slot_, GetCurrentCommandId(true), 0, nullptr);
@@ -139,40 +148,18 @@ void own_table::insert_all(const changes* rows, int count) {
   }
   call([&] {
     auto** const slots = static_cast<TupleTableSlot**>(palloc(sizeof(TupleTableSlot*) * static_cast<Size>(count)));
-    auto* const all = static_cast<all_values*>(palloc(sizeof(all_values) * static_cast<Size>(count)));
     for (int at = 0; at < count; ++at) {
       slots[at] = MakeSingleTupleTableSlot(table_->rd_att, &TTSOpsHeapTuple);
-      all[at] = values_of(table_->rd_att, rows[at]);
-      (void)complete_row(table_, all[at].values, all[at].nulls, slots[at], nullptr);
+      row_values const all = values_after(*what_, table_->rd_att, nullptr, rows[at]);
+      (void)complete_row(table_, all.values, all.nulls, slots[at], nullptr);
     }
     table_multi_insert(table_, slots, count, GetCurrentCommandId(true), 0, nullptr);
     for (int at = 0; at < count; ++at) {
       write_indexes(slots[at], nullptr);
       ExecDropSingleTupleTableSlot(slots[at]);
     }
-    pfree(all);
     pfree(slots);
   });
-}
-
-// REQUIRES: inside a leaf.
-TM_Result own_table::replace(HeapTuple before, const changes& to, HeapTuple& row) {
-  if (!may_replace_) CheckCmdReplicaIdentity(table_, CMD_UPDATE);
-  may_replace_ = true;
-  bool replaced[changes::capacity];
-  memcpy(replaced, to.replaced, sizeof replaced);
-  all_values all = values_after(table_->rd_att, before, to);
-  row = complete_row(table_, all.values, all.nulls, write_slot_, replaced);
-  // What this call has written before is to be seen.
-  CommandCounterIncrement();
-  bool indexes = false;
-  TM_Result const done = compat::update_row(table_, &before->t_self, write_slot_, &indexes);
-  if (done == TM_Ok) {
-    row->t_self = write_slot_->tts_tid;
-    if (indexes) write_indexes(write_slot_, replaced);
-  }
-  ExecClearTuple(write_slot_);
-  return done;
 }
 
 HeapTuple own_table::update(HeapTuple before, const changes& to) {
@@ -180,22 +167,17 @@ HeapTuple own_table::update(HeapTuple before, const changes& to) {
   has_replaced_ = true;
   if (!plain_) return by_executor("UPDATE", before, to);
   return call([&] {
-    HeapTuple row;
-    if (replace(before, to, row) != TM_Ok)
-      elog(ERROR, "a row of \"%s\" changed under its lock", RelationGetRelationName(table_));
-    return row;
-  });
-}
-
-HeapTuple own_table::update_unlocked(HeapTuple before, const changes& to) {
-  prepare_writes();
-  has_replaced_ = true;
-  if (!plain_) return by_executor("UPDATE", before, to);
-  return call([&] {
-    HeapTuple row;
-    if (replace(before, to, row) != TM_Ok)
-      ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-                      errmsg("could not serialize access due to concurrent update"), errhint("Repeat the call.")));
+    CheckCmdReplicaIdentity(table_, CMD_UPDATE);
+    bool* const replaced = replaced_in(table_->rd_att, to);
+    row_values const all = values_after(*what_, table_->rd_att, before, to);
+    HeapTuple const row = complete_row(table_, all.values, all.nulls, write_slot_, replaced);
+    // What this call has written before is to be seen.
+    CommandCounterIncrement();
+    bool indexes = false;
+    if (compat::update_row(table_, &before->t_self, write_slot_, &indexes) != TM_Ok) refuse_changed();
+    row->t_self = write_slot_->tts_tid;
+    if (indexes) write_indexes(write_slot_, replaced);
+    ExecClearTuple(write_slot_);
     return row;
   });
 }
@@ -208,12 +190,12 @@ void own_table::remove(HeapTuple row) {
     return;
   }
   call([&] {
-    if (!may_replace_) CheckCmdReplicaIdentity(table_, CMD_DELETE);
+    CheckCmdReplicaIdentity(table_, CMD_DELETE);
     CommandCounterIncrement();
     TM_FailureData failed;
     if (table_tuple_delete(table_, &row->t_self, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, true,
                            &failed, false) != TM_Ok)
-      elog(ERROR, "a row of \"%s\" changed under its lock", RelationGetRelationName(table_));
+      refuse_changed();
   });
 }
 
@@ -224,7 +206,7 @@ HeapTuple own_table::by_executor(const char* verb, HeapTuple before, const chang
     MemoryContext const memory = CurrentMemoryContext;
     TupleDesc const descriptor = table_->rd_att;
     bool const is_insert = before == nullptr;
-    all_values all = is_insert ? values_of(descriptor, to) : values_after(descriptor, before, to);
+    row_values const all = values_after(*what_, descriptor, before, to);
     HeapTuple const row = heap_form_tuple(descriptor, all.values, all.nulls);
     if (!is_insert) row->t_self = before->t_self;
     Oid types[changes::capacity];

@@ -59,13 +59,18 @@ void on_function_change(Datum, int, uint32) { on_relation_change(Datum(0), Inval
 
 // Everything below runs inside a leaf: server structures only.
 
+// Others have added more than there is room for: such a table is written through SPI.
+void leave_out(prepared_table& made) {
+  made.indexes.plain = false;
+  made.indexes.all = false;
+}
+
 void prepare_checks(prepared_table& made, Relation table) {
   TupleConstr* const constraints = table->rd_att->constr;
   for (int at = 0; constraints != nullptr && at < constraints->num_check; ++at) {
     const ConstrCheck& check = constraints->check[at];
     if (!compat::is_enforced(check)) continue;
-    if (made.check_count == checks_max)
-      elog(ERROR, "too many CHECK constraints on \"%s\"", RelationGetRelationName(table));
+    if (made.check_count == checks_max) return leave_out(made);
     auto* expression = static_cast<Expr*>(stringToNode(check.ccbin));
     prepared_check one{nullptr, nullptr, pstrdup(check.ccname)};
     pull_varattnos(reinterpret_cast<Node*>(expression), 1, &one.columns);
@@ -77,8 +82,7 @@ void prepare_checks(prepared_table& made, Relation table) {
 void prepare_generated(prepared_table& made, Relation table) {
   for (int at = 0; at < table->rd_att->natts; ++at) {
     if (TupleDescAttr(table->rd_att, at)->attgenerated != ATTRIBUTE_GENERATED_STORED) continue;
-    if (made.generated_count == generated_max)
-      elog(ERROR, "too many generated columns in \"%s\"", RelationGetRelationName(table));
+    if (made.generated_count == generated_max) return leave_out(made);
     Node* const expression = build_column_default(table, at + 1);
     prepared_value one{nullptr, nullptr, at + 1};
     pull_varattnos(expression, 1, &one.columns);
@@ -94,8 +98,6 @@ bool is_plain_index(Relation index) {
 void prepare_indexes(prepared_table& made, Relation table) {
   List* const list = RelationGetIndexList(table);
   prepared_indexes& all = made.indexes;
-  all.plain = true;
-  all.all = true;
   ListCell* cell;
   foreach (cell, list) {
     Relation const index = index_open(lfirst_oid(cell), RowExclusiveLock);
@@ -105,8 +107,7 @@ void prepare_indexes(prepared_table& made, Relation table) {
       continue;
     }
     if (all.count == table_indexes_max) {
-      all.plain = false;
-      all.all = false;
+      leave_out(made);
       index_close(index, NoLock);
       break;
     }
@@ -133,6 +134,8 @@ void prepare(prepared_table& slot, Relation table) {
   MemoryContext const memory = AllocSetContextCreate(CurrentMemoryContext, "ql3 checks", ALLOCSET_SMALL_SIZES);
   MemoryContext const before = MemoryContextSwitchTo(memory);
   made.estate = CreateExecutorState();
+  made.indexes.plain = true;
+  made.indexes.all = true;
   prepare_checks(made, table);
   prepare_generated(made, table);
   prepare_indexes(made, table);

@@ -19,14 +19,23 @@ struct prepared_index {
 
 struct prepared_indexes {
   std::uint64_t number;  // another one means that what is told here may have changed
-  bool plain;            // all are
-  bool all;              // none is left out of the list for want of room
+  bool plain;            // all are, and nothing was left out
+  bool all;              // nothing that a write needs was left out for want of room
   const prepared_index* list;
   int count;
   EState* estate;
 };
 
 // REQUIRES of all: inside a leaf.
+
+// A value for each column that the table has, dropped ones too, in the memory of the call.
+struct row_values {
+  explicit row_values(TupleDesc descriptor)
+      : values(static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<Size>(descriptor->natts)))),
+        nulls(static_cast<bool*>(palloc(sizeof(bool) * static_cast<Size>(descriptor->natts)))) {}
+  Datum* values;
+  bool* nulls;
+};
 
 // Valid until something is asked of any table again.
 const prepared_indexes& indexes_of(Relation table);

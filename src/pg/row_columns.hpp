@@ -1,4 +1,5 @@
-// One row of a table of ours, or of a statement's answer, taken apart once. Columns count from 1; views lie in the row.
+// One row of a table of ours, or of a statement's answer, taken apart once: the columns that are ours, of however many
+// there are. Columns count from 1; views lie in the row.
 #pragma once
 
 #include "own_table.hpp"
@@ -11,8 +12,11 @@ class row_columns {
   row_columns(HeapTuple row, const own_table& of) : row_columns(row, of.relation()->rd_att) {}
   row_columns(HeapTuple row, TupleDesc descriptor) {
     call([&] {
-      if (descriptor->natts > changes::capacity) elog(ERROR, "too many columns in a row of ql3");
-      heap_deform_tuple(row, descriptor, values_, nulls_);
+      if (descriptor->natts <= changes::capacity) return heap_deform_tuple(row, descriptor, values_, nulls_);
+      row_values const all(descriptor);
+      heap_deform_tuple(row, descriptor, all.values, all.nulls);
+      memcpy(values_, all.values, sizeof values_);
+      memcpy(nulls_, all.nulls, sizeof nulls_);
     });
   }
   bool has(int column) const noexcept { return !nulls_[column - 1]; }

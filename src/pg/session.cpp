@@ -76,7 +76,8 @@ void on_transaction_event(XactEvent event, void*) {
 
 }  // namespace
 
-session::session(versions_may versions, pin_when pinned) : pins_wait_(pinned == pin_when::needed) {
+session::session(versions_may versions, pin_when pinned, tables_are tables)
+    : lock_(tables == tables_are::read ? AccessShareLock : RowExclusiveLock), pins_wait_(pinned == pin_when::needed) {
   if (versions == versions_may::agree) require_same_version();
   level_ = call([] {
     if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "ql3 could not connect to SPI");
@@ -95,11 +96,14 @@ own_table& session::table(const own_table::description& what) {
     Assert(at < std::size(tables_));
     if (opened_[at] == &what) return tables_[at];
     if (opened_[at] != nullptr) continue;
-    in_memory(memory_, [&] { tables_[at].open(what); });
+    in_memory(memory_, [&] { tables_[at].open(what, lock_); });
     opened_[at] = &what;
     return tables_[at];
   }
 }
+
+static_assert(control_columns_end - 1 <= changes::capacity && judgement_columns_end - 1 <= changes::capacity &&
+              attempt_columns_end - 1 <= changes::capacity && tombstone_columns_end - 1 <= changes::capacity);
 
 own_table& controls() {
   static constexpr own_table::description what{"run_recovery_controls", "run_recovery_controls_pkey",

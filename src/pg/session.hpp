@@ -13,12 +13,17 @@ enum class versions_may { agree, differ };
 // that open no subtransaction of their own.
 enum class pin_when { at_once, needed };
 
+// Whether a call may write to our tables. One that only reads takes the lock of a reader, for which it waits for nobody
+// but who would change the tables themselves; one that writes takes the writer's before it reads, because the other
+// way round a REINDEX in between would be a deadlock.
+enum class tables_are { written, read };
+
 // Connects to SPI and pins, for the length of the call, the settings under which our plans are made: no caller's
 // planner switch may change the shape of a plan, and no lock wait exceeds 1 s (promise 8).
 // On an error the (sub)transaction's abort undoes both; so the destructor acts only when the body ended well.
 class session {
  public:
-  explicit session(versions_may versions = versions_may::agree, pin_when pinned = pin_when::at_once);
+  session(versions_may versions, pin_when pinned, tables_are tables);
   ~session() noexcept { present_ = outer_; }
   void finish();
   // For the user's transition: our lock timeout stays, our planner pins do not. Call pin() afterwards.
@@ -43,6 +48,7 @@ class session {
   MemoryContext memory_;
   own_table tables_[4]{};
   const own_table::description* opened_[4]{};
+  LOCKMODE lock_;
   int level_;
   int pinned_level_;
   bool pins_wait_;
@@ -56,8 +62,9 @@ own_table& tombstones();
 
 // Runs `body` inside a session.
 template <class Body>
-auto in_session(Body&& body, versions_may versions = versions_may::agree, pin_when pinned = pin_when::at_once) {
-  session opened(versions, pinned);
+auto in_session(Body&& body, versions_may versions = versions_may::agree, pin_when pinned = pin_when::at_once,
+                tables_are tables = tables_are::written) {
+  session opened(versions, pinned, tables);
   auto run = [&] {
     if constexpr (std::is_invocable_v<Body&, session&>) return body(opened);
     else return body();
@@ -70,6 +77,12 @@ auto in_session(Body&& body, versions_may versions = versions_may::agree, pin_wh
     opened.finish();
     return result;
   }
+}
+
+// The same for a call that only reads, also on a standby.
+template <class Body>
+auto in_reading_session(Body&& body) {
+  return in_session(std::forward<Body>(body), versions_may::agree, pin_when::at_once, tables_are::read);
 }
 
 // The server's wall clock now, in microseconds. Read it after the lock it decides about is held.

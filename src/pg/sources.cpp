@@ -1,5 +1,7 @@
 #include "sources.hpp"
 
+#include <algorithm>
+
 namespace ql3::pg {
 
 namespace {
@@ -40,6 +42,25 @@ source read_source(const rows& found, int at) {
   throw error(sqlstate::undefined_object,
               (message_text<256>() << "no source is attached for kind " << quoted{kind}).view(),
               "ql3.ql3_attach_source(kind, relation) attaches one.");
+}
+
+constexpr std::size_t kinds_shown = 5;
+
+message_text<384> names_of(const per_source<source>& some) {
+  message_text<384> names;
+  for (std::size_t at = 0; at < std::min(some.size(), kinds_shown); ++at)
+    names << (at == 0 ? "" : ", ") << quoted{some[at].kind};
+  if (some.size() > kinds_shown) names << " and " << some.size() - kinds_shown << " more";
+  return names;
+}
+
+[[noreturn]] void refuse_all_paused(const per_source<source>& paused) {
+  if (paused.size() == 1) refuse_paused(paused[0]);
+  throw error(sqlstate::not_in_prerequisite_state,
+              (message_text<512>() << "all " << paused.size() << " kinds are paused: "
+                                   << names_of(paused).view()).view(),
+              "ql3.ql3_resume(kind, reason) ends it for one of them, ql3.ql3_resume(NULL, reason) for all. What is "
+              "held can be settled, renewed and given back meanwhile.");
 }
 
 }  // namespace
@@ -103,17 +124,14 @@ void refuse_paused(const source& which) {
 
 per_source<source> unpaused(const per_source<source>& sources, bool all_kinds) {
   per_source<source> open;
-  for (const source& each : sources)
-    if (!each.paused) open.push_back(each);
-  bool const nothing_left = open.empty() || (all_kinds && open.size() == 1 && open[0].kind == dispatch_kind);
-  for (const source& each : sources) {
-    if (!each.paused) continue;
-    // The built-in kind is not why there is nothing to claim.
-    if (nothing_left && (each.kind != dispatch_kind || open.empty())) refuse_paused(each);
+  per_source<source> paused;
+  for (const source& each : sources) (each.paused ? paused : open).push_back(each);
+  // The built-in kind alone is nothing to claim for who named none.
+  if (open.empty() || (all_kinds && open.size() == 1 && open[0].kind == dispatch_kind)) refuse_all_paused(paused);
+  for (const source& each : paused)
     warn(sqlstate::not_in_prerequisite_state,
          (message_text<256>() << "kind " << quoted{each.kind} << " is paused and left out").view(),
          "ql3.ql3_resume(kind, reason) ends it.");
-  }
   return open;
 }
 
