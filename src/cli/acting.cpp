@@ -4,11 +4,11 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.hpp"
+#include "cli/log.hpp"
 
 namespace ql3::cli {
 
@@ -17,7 +17,7 @@ ConnectionOptions operator_connection(const DatabaseOptions& options) {
   connection.dsn = options.dsn;
   connection.application_name = "ql3 operator";
   connection.on_notice = [](std::string_view state, std::string_view message) {
-    spdlog::warn("server: {} (SQLSTATE {})", message, state);
+    log::warn("server: {} (SQLSTATE {})", message, state);
   };
   return connection;
 }
@@ -36,7 +36,7 @@ void add_dry_run(CLI::App& app, bool& into) {
 }
 
 bool only_said(bool dry_run, std::string_view what) {
-  if (dry_run) spdlog::info("would {}", what);
+  if (dry_run) log::info("would {}", what);
   return dry_run;
 }
 
@@ -66,7 +66,7 @@ int act(const DatabaseOptions& options, const char* statement,
   const std::string word(result.rows() == 1 ? result.text(0, 0) : std::string_view());
   answer(options, word);
   if (word == "stale") {
-    spdlog::warn("stale: it changed meanwhile, or there is none; look with ql3 explain");
+    log::warn("stale: it changed meanwhile, or there is none; look with ql3 explain");
   }
   return word == good ? done : not_converged;
 }

@@ -7,9 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include <spdlog/spdlog.h>
-
 #include "cli/exit_code.hpp"
+#include "cli/log.hpp"
 
 namespace ql3::cli {
 namespace {
@@ -34,14 +33,14 @@ fs::path program() {
 int bench(const std::vector<std::string>& arguments) {
   const fs::path path = program();
   if (path.empty()) {
-    spdlog::error("the benchmark is not installed beside this program");
+    log::error("the benchmark is not installed beside this program");
     return not_ready;
   }
   std::vector<char*> words = {const_cast<char*>(path.c_str())};
   for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   ::execv(path.c_str(), words.data());
-  spdlog::error("{}: {}", path.string(), std::strerror(errno));
+  log::error("{}: {}", path.string(), std::strerror(errno));
   return not_ready;
 }
 

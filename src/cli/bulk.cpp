@@ -5,10 +5,10 @@
 #include <cstdio>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.hpp"
+#include "cli/log.hpp"
 #include "cli/printable.hpp"
 #include "client/candidates.hpp"
 
@@ -106,7 +106,7 @@ int act_on_many(const TargetOptions& options, TargetAct what) {
   std::vector<Found> found = find(connection, options);
   if (found.empty()) {
     print(options, found);
-    spdlog::info("no target of kind {} is {} and matches", options.kind, options.bulk.state);
+    log::info("no target of kind {} is {} and matches", options.kind, options.bulk.state);
     return done;
   }
   // A person sees which before the question.
@@ -125,7 +125,7 @@ int act_on_many(const TargetOptions& options, TargetAct what) {
   }
   print(options, found);
   if (static_cast<int>(found.size()) == options.bulk.limit) {
-    spdlog::info("there may be more than these {}: repeat the command", options.bulk.limit);
+    log::info("there may be more than these {}: repeat the command", options.bulk.limit);
   }
   const bool all =
       std::all_of(found.begin(), found.end(), [&](const Found& one) { return one.result == word; });

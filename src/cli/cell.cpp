@@ -1,10 +1,10 @@
 #include "cli/cell.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include "cli/exit_code.hpp"
 #include "cli/hint.hpp"
+#include "cli/log.hpp"
 #include "cli/ready.hpp"
 #include "client/pause.hpp"
 
@@ -21,24 +21,28 @@ SupervisorOptions supervisor_options(const SuperviseOptions& options, Pulse& pul
 
 Tell listener(int number) {
   return [number](Level level, const std::string& text) {
-    const auto as = level == Level::debug  ? spdlog::level::debug
-                    : level == Level::info ? spdlog::level::info
-                                           : spdlog::level::warn;
-    spdlog::log(as, "cell {}: {}", number, text);
+    log::write(log::rank_of(level), fmt::format("cell {}: {}", number, text));
   };
 }
 
 // Only the server's own text says which argument it refused or which piece it lacks.
 void warn(int number, const StoreError& error) {
-  spdlog::warn("cell {}: {}", number, error.what());
+  log::warn("cell {}: {}", number, error.what());
   const ExitCode code = exit_code_of(error);
   if (code != not_ready && code != usage) return;
   if (!error.server().message.empty()) {
-    spdlog::warn("cell {}: server: {}", number, error.server().message);
+    log::warn("cell {}: server: {}", number, error.server().message);
   }
   if (const std::string hint = hint_for(error); !hint.empty()) {
-    spdlog::warn("cell {}: hint: {}", number, hint);
+    log::warn("cell {}: hint: {}", number, hint);
   }
+}
+
+// Whether it may pass by itself soon. Where there is no server, or none that takes writes, whoever
+// starts the program is told at once.
+bool may_pass(const StoreError& error) {
+  return error.retryable() && error.code() != StoreCode::unreachable &&
+         error.code() != StoreCode::read_only;
 }
 
 }  // namespace
@@ -60,7 +64,7 @@ ConnectionOptions Cell::connection(const std::string& dsn) const {
   options.dsn = dsn;
   options.application_name = "ql3 supervise";
   options.on_notice = [number = number_](std::string_view state, std::string_view message) {
-    spdlog::warn("cell {}: server: {} (SQLSTATE {})", number, message, state);
+    log::warn("cell {}: server: {} (SQLSTATE {})", number, message, state);
   };
   return options;
 }
@@ -71,38 +75,49 @@ void Cell::first_look() {
   Connection connection(this->connection(dsn_));
   const std::string why = unreadiness(connection, "recovery");
   if (!why.empty()) {
-    spdlog::error("cell {}: not ready: {}", number_, why);
+    log::error("cell {}: not ready: {}", number_, why);
     throw StoreError(StoreCode::not_ready, "the installation is not ready");
   }
   candidates_.observe(1, supervisor_.kinds(), first_look_limit);
 }
 
+bool Cell::is_for_good() const { return !options_.once && !options_.until_converged; }
+
 bool Cell::begin(const Shutdown& shutdown, const CellEvents& events) {
-  const bool for_good = !options_.once && !options_.until_converged;
+  const bool may_end = options_.dsns.size() < 2 || !is_for_good();
+  const Clock::Time patience = boot_clock().now() + options_.lease;
+  Backoff backoff;
   for (bool first = true;; first = false) {
+    Clock::Length pause = jittered(options_.interval);
     try {
       first_look();
-      if (first) events.started();
+      if (first || may_end) events.started();
       return true;
     } catch (const StoreError& error) {
-      const bool alone = options_.dsns.size() < 2;
-      if (!alone && !for_good) spdlog::error("cell {}: wrong at the start", number_);
-      if (alone || !for_good) throw;
-      spdlog::error("cell {}: {}; the other cells go on", number_, error.what());
-      PassReport report;
-      report.failed = 1;
-      report.error = error;
-      events.passed(number_, 0, report);
+      if (may_end) {
+        pause = backoff.next();
+        if (!may_pass(error) || boot_clock().now() + pause >= patience) {
+          if (options_.dsns.size() > 1) log::error("cell {}: wrong at the start", number_);
+          throw;
+        }
+        warn(number_, error);
+      } else {
+        log::error("cell {}: {}; the other cells go on", number_, error.what());
+        PassReport report;
+        report.failed = 1;
+        report.error = error;
+        events.passed(number_, 0, report);
+        if (first) events.started();
+      }
     }
-    if (first) events.started();
-    const Clock::Time next = boot_clock().now() + jittered(options_.interval);
+    const Clock::Time next = boot_clock().now() + pause;
     pulse_.beat(next);
     if (!sleep_until(boot_clock(), next, shutdown.drain)) return false;
   }
 }
 
 int Cell::run(const Shutdown& shutdown, const CellEvents& events) {
-  if (!begin(shutdown, events)) return done;
+  if (!begin(shutdown, events)) return is_for_good() ? done : not_converged;
   for (int pass = 1;; ++pass) {
     const PassReport report = supervisor_.run_pass(shutdown);
     events.passed(number_, pass, report);

@@ -6,11 +6,11 @@
 #include <fcntl.h>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.hpp"
 #include "cli/hint.hpp"
+#include "cli/log.hpp"
 #include "cli/ready.hpp"
 #include "cli/signals.hpp"
 #include "client/dispatch_pg_store.hpp"
@@ -34,16 +34,13 @@ ConnectionOptions connection(const DispatchCommand& options) {
   made.dsn = options.database.dsn;
   made.application_name = "ql3 dispatch";
   made.on_notice = [](std::string_view state, std::string_view message) {
-    spdlog::warn("server: {} (SQLSTATE {})", message, state);
+    log::warn("server: {} (SQLSTATE {})", message, state);
   };
   return made;
 }
 
 void listen(Level level, const std::string& text) {
-  spdlog::log(level == Level::debug  ? spdlog::level::debug
-              : level == Level::info ? spdlog::level::info
-                                     : spdlog::level::warn,
-              "{}", text);
+  log::write(log::rank_of(level), text);
 }
 
 // Where our caller has closed one of them, the next socket would take its number, and what is
@@ -87,20 +84,20 @@ void print(const DispatchCommand& options, const DispatchReport& report, int cod
     std::fflush(stdout);
   }
   if (report.end == DispatchEnd::recorded) {
-    spdlog::log(report.what == outcome::succeeded ? spdlog::level::info : spdlog::level::err,
-                "{}: {}", what, report.detail);
+    log::write(report.what == outcome::succeeded ? log::Rank::info : log::Rank::error,
+               fmt::format("{}: {}", what, report.detail));
   } else if (report.called && report.what && report.end != DispatchEnd::not_sent) {
-    spdlog::error("{}, the program's outcome is {}{}: {}", to_text(report.end), what,
+    log::error("{}, the program's outcome is {}{}: {}", to_text(report.end), what,
                   report.stored ? "" : " and is not stored", report.detail);
   } else if (!report.detail.empty()) {
-    spdlog::error("{}: {}", to_text(report.end), report.detail);
+    log::error("{}: {}", to_text(report.end), report.detail);
   }
   if (!report.error) return;
-  spdlog::error("{}", report.error->what());
+  log::error("{}", report.error->what());
   const ServerText& server = report.error->server();
-  if (!server.message.empty()) spdlog::error("server: {}", server.message);
+  if (!server.message.empty()) log::error("server: {}", server.message);
   if (const std::string hint = hint_for(*report.error); !hint.empty()) {
-    spdlog::error("hint: {}", hint);
+    log::error("hint: {}", hint);
   }
 }
 
@@ -206,7 +203,7 @@ int dispatch(const DispatchCommand& given) {
       dispatcher.dispatch(options.request,
                           [program = program_of(options)](const DispatchStop& stop) {
                             return run_program(program, stop, [](int process) {
-                              spdlog::info("the program runs as process {}", process);
+                              log::info("the program runs as process {}", process);
                             });
                           },
                           {signals.shutdown().drain, signals.shutdown().cancel});

@@ -2,20 +2,20 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include "cli/bench.hpp"
 #include "cli/commands.hpp"
 #include "cli/dispatch_command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/hint.hpp"
+#include "cli/log.hpp"
 #include "cli/maintenance.hpp"
 #include "cli/ready.hpp"
 #include "core/limits.hpp"
@@ -38,6 +38,12 @@ std::string address_fault(const std::string& text) {
                     text.find(',') == std::string::npos &&
                     text.find_first_not_of("0123456789", colon + 1) == std::string::npos;
   return good ? std::string() : "an address and a port, like 127.0.0.1:9188";
+}
+
+// The server would only miss a parenthesis.
+std::string signature_fault(const std::string& text) {
+  const bool good = text.find('(') != std::string::npos && text.back() == ')';
+  return good ? std::string() : "its argument types are missing: " + text + "(text,text,jsonb)";
 }
 
 void add_supervise(CLI::App& program, SuperviseOptions& options, Run& run) {
@@ -96,7 +102,9 @@ void add_attach(CLI::App& program, AttachOptions& options, Run& run) {
   app.add_option("KIND", options.kind, "the kind")->required();
   app.add_option("RELATION", options.relation, "the view or table")->required();
   app.add_option("--transition", options.transition,
-                 "function called under the fence, like \"job_lost(text,text,jsonb)\"");
+                 "function called under the fence, like \"job_lost(text,text,jsonb)\"")
+      ->check(signature_fault)
+      ->type_name("SIGNATURE");
   app.add_option_function<int>(
          "--max-failures", [&options](const int& count) { options.max_failures = count; },
          "park a target after so many failures (default never)")
@@ -127,15 +135,31 @@ void add_detach(CLI::App& program, DetachOptions& options, Run& run) {
 
 // A person at a terminal may read what the server says about their own objects.
 int report(const StoreError& error) {
-  spdlog::error("{}", error.what());
+  log::error("{}", error.what());
   const ServerText& server = error.server();
-  if (!server.message.empty()) spdlog::error("server: {}", server.message);
-  if (!server.detail.empty()) spdlog::error("detail: {}", server.detail);
-  if (const std::string hint = hint_for(error); !hint.empty()) spdlog::error("hint: {}", hint);
+  if (!server.message.empty()) log::error("server: {}", server.message);
+  if (!server.detail.empty()) log::error("detail: {}", server.detail);
+  if (const std::string hint = hint_for(error); !hint.empty()) log::error("hint: {}", hint);
   return exit_code_of(error);
 }
 
-int run_program(int argc, char** argv) {
+// What the command line asks for: its options live as long as the command runs.
+struct Asked {
+  std::string level = "info";
+  SuperviseOptions supervise;
+  DatabaseOptions status, verify;
+  AttachOptions attach;
+  DetachOptions detach;
+  ReadyOptions ready;
+  MaintenanceCommands maintenance;
+  DispatchCommand dispatch;
+  Run run;
+};
+
+// The exit code, where reading the command line is all there is to do. The parser, with its texts
+// of every option, is gone then.
+std::optional<int> read_command_line(int argc, char** argv, Asked& asked) {
+  Run& run = asked.run;
   CLI::App program(
       "ql3 judges targets that lost their owner, under claims that only one replica "
       "at a time can hold, and dispatches an action at most once.\nExit codes: 0 done, converged; "
@@ -144,48 +168,39 @@ int run_program(int argc, char** argv) {
       "ql3");
   program.require_subcommand(1);
   program.set_version_flag("--version", "ql3 " QL3_VERSION);
-  std::string level = "info";
-  program.add_option("--log-level", level, "what is told on standard error")
+  program.add_option("--log-level", asked.level, "what is told on standard error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
-  SuperviseOptions supervise_options;
-  DatabaseOptions status_options, verify_options;
-  AttachOptions attach_options;
-  DetachOptions detach_options;
-  Run run;
-  add_supervise(program, supervise_options, run);
+  add_supervise(program, asked.supervise, run);
   CLI::App& status_app = *program.add_subcommand("status", "what is going on, on one screen");
-  add_database_options(status_app, status_options);
-  status_app.callback([&] { run = [&] { return status(status_options); }; });
+  add_database_options(status_app, asked.status);
+  status_app.callback([&] { run = [&asked] { return status(asked.status); }; });
   CLI::App& verify_app = *program.add_subcommand(
       "verify", "rows that break a promise: 0 when there are none, else 1");
-  add_database_options(verify_app, verify_options);
-  verify_app.callback([&] { run = [&] { return verify(verify_options); }; });
-  add_attach(program, attach_options, run);
-  add_detach(program, detach_options, run);
+  add_database_options(verify_app, asked.verify);
+  verify_app.callback([&] { run = [&asked] { return verify(asked.verify); }; });
+  add_attach(program, asked.attach, run);
+  add_detach(program, asked.detach, run);
   add_top(program, run);
   add_release(program, run);
   add_park(program, run);
   add_explain(program, run);
   add_dispatch_acts(program, run);
   add_audit(program, run);
-  ReadyOptions ready_options;
   CLI::App& ready_app = *program.add_subcommand(
       "ready", "is it installed as shipped, and does the server keep what it promises");
-  ready_app.add_option("--for", ready_options.needed_for, "only what this needs")
+  ready_app.add_option("--for", asked.ready.needed_for, "only what this needs")
       ->check(CLI::IsMember({"recovery", "dispatch"}));
-  add_database_options(ready_app, ready_options.database);
-  ready_app.callback([&] { run = [&] { return ready(ready_options); }; });
-  MaintenanceCommands maintenance_commands;
-  add_maintenance(program, maintenance_commands, run);
-  DispatchCommand dispatch_command;
-  add_dispatch(program, dispatch_command, run);
+  add_database_options(ready_app, asked.ready.database);
+  ready_app.callback([&] { run = [&asked] { return ready(asked.ready); }; });
+  add_maintenance(program, asked.maintenance, run);
+  add_dispatch(program, asked.dispatch, run);
   for (CLI::App* const command : program.get_subcommands({})) command->fallthrough();
   // After the loop: everything behind the word is the benchmark's, --help too.
   CLI::App& bench_app = *program.add_subcommand(
       "bench", "measure ql3 against its baselines, in databases of its own");
   bench_app.prefix_command()->set_help_flag();
-  bench_app.callback([&] { run = [&] { return bench(bench_app.remaining()); }; });
+  bench_app.callback([&] { run = [words = bench_app.remaining()] { return bench(words); }; });
 
   try {
     program.parse(argc, argv);
@@ -198,13 +213,19 @@ int run_program(int argc, char** argv) {
     }
     return program.exit(error) == 0 ? done : usage;
   }
-  spdlog::set_level(spdlog::level::from_str(level));
+  return std::nullopt;
+}
+
+int run_program(int argc, char** argv) {
+  Asked asked;
+  if (const auto code = read_command_line(argc, argv, asked)) return *code;
+  log::set_least(asked.level);
   try {
-    return run();
+    return asked.run();
   } catch (const StoreError& error) {
     return report(error);
   } catch (const std::invalid_argument& error) {
-    spdlog::error("{}", error.what());
+    log::error("{}", error.what());
     return usage;
   }
 }
@@ -218,9 +239,7 @@ int main(int argc, char** argv) {
   // Setting it keeps it from growing with the largest answer ever seen.
   mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 #endif
-  const auto logger = spdlog::stderr_logger_mt("ql3");
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-  spdlog::set_default_logger(logger);
+  log::begin();
   try {
     return run_program(argc, argv);
   } catch (const std::exception& error) {

@@ -10,7 +10,8 @@
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
-#include <spdlog/spdlog.h>
+
+#include "cli/log.hpp"
 
 namespace ql3::cli {
 
@@ -61,7 +62,7 @@ Metrics::Metrics(const std::string& address) {
     throw std::invalid_argument(fmt::format("cannot listen on \"{}\" for metrics", address));
   }
   for (const int port : registered_->server.GetListeningPorts()) {
-    spdlog::info("metrics on port {}", port);
+    log::info("metrics on port {}", port);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "client/store_error.hpp"
 
 namespace ql3::cli {
 
@@ -13,6 +14,15 @@ namespace {
 
 std::string interval_parameter(Milliseconds length) {
   return std::to_string(length.count()) + " milliseconds";
+}
+
+// The server says only that there is none.
+[[noreturn]] void refuse_transition(const StoreError& error) {
+  const ServerText& server = error.server();
+  throw StoreError(error.sqlstate(),
+                   {server.message, server.detail,
+                    "A transition is a function (id text, verdict text, evidence jsonb) RETURNS "
+                    "boolean; name it with its schema, like \"app.job_lost(text,text,jsonb)\"."});
 }
 
 }  // namespace
@@ -38,7 +48,13 @@ int attach(const AttachOptions& options) {
   if (options.unlimited_hold) add("max_hold", "interval", std::nullopt);
   statement += ")";
   Connection connection(operator_connection(options.database));
-  connection.query(statement.c_str(), parameters, act_limit);
+  try {
+    connection.query(statement.c_str(), parameters, act_limit);
+  } catch (const StoreError& error) {
+    const bool bare = error.sqlstate() == "42883" && error.server().hint.empty();
+    if (!options.transition.empty() && bare) refuse_transition(error);
+    throw;
+  }
   answer(options.database, "attached");
   return done;
 }

@@ -3,8 +3,9 @@
 #include <csignal>
 #include <utility>
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
+
+#include "cli/log.hpp"
 
 namespace ql3::cli {
 
@@ -41,9 +42,9 @@ void SignalWatch::run() {
     if (number == SIGUSR1 && info.si_pid == getpid()) return;
     if (number != SIGTERM && number != SIGINT) continue;
     if (drain_.request_stop()) {
-      spdlog::info("{}", at_drain_);
+      log::info("{}", at_drain_);
     } else if (cancel_.request_stop()) {
-      spdlog::info("{}", at_cancel_);
+      log::info("{}", at_cancel_);
     }
   }
 }

@@ -11,13 +11,13 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "cli/cell.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/hint.hpp"
+#include "cli/log.hpp"
 #include "cli/metrics.hpp"
 #include "cli/probes.hpp"
 #include "cli/report_output.hpp"
@@ -62,15 +62,15 @@ int run_cell(Cell& cell, const Shutdown& shutdown, const CellEvents& events) {
   try {
     return cell.run(shutdown, events);
   } catch (const StoreError& error) {
-    spdlog::error("{}", error.what());
+    log::error("{}", error.what());
     // Of a refused argument or a missing piece only the server's own text says which.
     if (exit_code_of(error) != unreachable && !error.server().message.empty()) {
-      spdlog::error("server: {}", error.server().message);
+      log::error("server: {}", error.server().message);
     }
-    if (const std::string hint = hint_for(error); !hint.empty()) spdlog::error("hint: {}", hint);
+    if (const std::string hint = hint_for(error); !hint.empty()) log::error("hint: {}", hint);
     return exit_code_of(error);
   } catch (const std::exception& error) {
-    spdlog::error("{}", error.what());
+    log::error("{}", error.what());
     return not_converged;
   }
 }
@@ -116,8 +116,8 @@ class Ends {
 
 // Nothing may be destroyed under a thread that still runs.
 [[noreturn]] void leave_behind(const char* what, int code) {
-  spdlog::warn("{}", what);
-  spdlog::shutdown();
+  log::warn("{}", what);
+  log::flush();
   std::fflush(nullptr);
   _exit(code);
 }
@@ -154,7 +154,7 @@ int supervise(const SuperviseOptions& given) {
                                manager.tell(fmt::format("STATUS=cell {} pass {}: {}", cell, pass,
                                                         pass_text(report)));
                              }};
-  spdlog::info("supervising as {}", *options.owner);
+  log::info("supervising as {}", *options.owner);
   Ends ends(cells.size());
   {
     const Watchdog watchdog(manager, pulses);

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <spdlog/spdlog.h>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/log.hpp"
 #include "client/connection.hpp"
 
 namespace ql3::cli {
@@ -28,7 +28,7 @@ int verify(const DatabaseOptions& options) {
   wanted.read_write = false;  // a standby can be asked too
   wanted.application_name = "ql3 verify";
   wanted.on_notice = [](std::string_view state, std::string_view message) {
-    spdlog::warn("server: {} (SQLSTATE {})", message, state);
+    log::warn("server: {} (SQLSTATE {})", message, state);
   };
   Connection connection(wanted);
   const Result result =

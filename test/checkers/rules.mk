@@ -57,7 +57,7 @@ $(out)/%.o: $(unified)/%.cpp test/checkers/rules.mk
 
 $(out)/bin/ql3: $(call objects,core client cli)
 	@mkdir -p $(@D)
-	@$(compile) -o $@ $^ $(libraries) -lspdlog -lprometheus-cpp-pull -lprometheus-cpp-core -lncursesw -ltinfo
+	@$(compile) -o $@ $^ $(libraries) -lprometheus-cpp-pull -lprometheus-cpp-core -lncursesw -ltinfo
 $(out)/bin/unit: $(call objects,core client test-client $(if $(filter address,$(KIND)),test-core))
 	@mkdir -p $(@D)
 	@$(compile) -o $@ $^ $(libraries) -lgtest_main -lgtest

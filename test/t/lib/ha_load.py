@@ -65,7 +65,7 @@ class Load:
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
         self.stopping, self.holding = threading.Event(), threading.Event()
         self.lock, self.threads, self.supervisors, self.busy = threading.Lock(), [], [], 0
-        self.jobs, self.reports, self.requests, self.errors = [], [], [], []
+        self.jobs, self.reports, self.requests, self.errors, self.programs = [], [], [], [], []
 
     def script(self, name, text):
         path = f"{self.files}/{name}"
@@ -148,11 +148,14 @@ class Load:
                     self.busy -= 1
 
     def dispatch(self, request, deadline="20s"):
-        return subprocess.Popen(
+        run = subprocess.Popen(
             [PROGRAM, "dispatch", "--dsn", self.cluster.dsn("writer"), "--request", request, "--item", "item", "--action", "switchover",
              "--arguments", ARGUMENTS, "--observe-after", "6s", "--deadline", deadline, "--json", "--", self.action],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.environment, text=True,
             start_new_session=True)
+        with self.lock:
+            self.programs = [each for each in self.programs if each.poll() is None] + [run]
+        return run
 
     def kill(self, request, run, late):
         """Somewhere before its call, or while its program runs."""
@@ -221,6 +224,11 @@ class Load:
             try:
                 process.wait(timeout=30)
             except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        # One that has called keeps its outcome until a server takes it, and none will come any more.
+        for process in self.programs:
+            if process.poll() is None:
                 process.kill()
                 process.wait()
 

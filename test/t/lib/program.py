@@ -78,6 +78,10 @@ def main(*cases):
     sys.exit(1 if _failed else 0)
 
 
+# A test that is told to end ends its programs too: a dispatcher that has called would wait for its server without end.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
 def process_is_gone(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
