@@ -30,9 +30,9 @@ class Cell {
        std::shared_ptr<const ProbeRegistry> probes, Pulse& pulse);
 
   // Passes as the options say, until done or `shutdown`; the exit code. What is wrong at the start
-  // is thrown: at once when there is no server that takes writes or the error is not retryable, else
-  // when it lasts as long as a lease. Where other cells are to go on for good it is waited out, and
-  // told as a failed pass 0.
+  // is thrown: at once when there is no server that takes writes or the error is not retryable,
+  // else when it lasts as long as a lease. Where other cells are to go on for good it is waited
+  // out, and told as a failed pass 0.
   int run(const Shutdown& shutdown, const CellEvents& events);
 
   std::size_t abandoned_probes() const { return supervisor_.abandoned_probes(); }
