@@ -39,13 +39,13 @@ def lost_words(world):
 
 
 def server_log(world):
-    """How often it refused for want of what, and the lines that tell of a crash of its own."""
+    """How often it refused for want of what, and the lines around each crash of its own."""
     said, crashes = dict.fromkeys(("ERROR:  out of memory", "No space left on device", "was not properly shut down"), 0), []
     with open(world.log, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            head = line[:300]
-            for words in said:
-                said[words] += words in head
-            if re.search(r"PANIC|TRAP|terminated by signal (?!9\b)\d", head):
-                crashes.append(head)
+        lines = [line[:300] for line in file]
+    for at, line in enumerate(lines):
+        for words in said:
+            said[words] += words in line
+        if re.search(r"PANIC|TRAP|terminated by signal (?!9\b)\d", line):
+            crashes.append("".join(lines[max(at - 6, 0):at + 3]))
     return said, crashes
