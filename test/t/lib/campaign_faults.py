@@ -182,7 +182,7 @@ class Faults:
     def step_server(self):
         self.offset = self.random.choice(STEPS)
         self.highest = max(self.highest, self.offset)
-        self.world.clock("server", self.offset)
+        self.world.step_server(self.offset)
         return True
 
     # --- all of it --------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class Faults:
         for timer in self.timers:
             timer.join()
         if self.world.clock_env:
-            self.world.clock("server", self.highest)
+            self.world.step_server(self.highest)
         self.world.proxy.send_signal(signal.SIGUSR1)
 
 

@@ -2,6 +2,7 @@
 the time, and the processes that work on them: `ql3 supervise`, `ql3 dispatch` and raw callers, a third of them by way
 of a TCP proxy and a third through PgBouncer in transaction mode."""
 
+import atexit
 import glob
 import json
 import os
@@ -9,8 +10,10 @@ import random
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -95,7 +98,7 @@ class World:
         shutil.rmtree(base, ignore_errors=True)
         os.makedirs(base)
         self.files = base
-        self.clock_env = self.clock("server", 0) if clocks else {}
+        self.clock_env = self.server_clock() if clocks else {}
         forget_dead_clocks()
         self.with_clock(lambda: self.begin(name, settings))
         self.leases = {f"sup-{n}": (2, 3, 4)[n % 3] for n in range(1, supervisors + 1)}
@@ -144,6 +147,21 @@ class World:
         self.violations.append((rule, text))
 
     # --- clocks -----------------------------------------------------------------------------------
+
+    def server_clock(self):
+        """Where the user of the server can reach it."""
+        place = tempfile.mkdtemp(prefix="ql3.", dir="/tmp")
+        atexit.register(shutil.rmtree, place, True)
+        os.chmod(place, 0o755)
+        library, self.offset_path = f"{place}/stepped_clock.so", f"{place}/offset"
+        subprocess.run(["g++", "-std=c++20", "-O1", "-shared", "-fPIC", "-o", library, os.path.join(HERE, "stepped_clock.cpp")], check=True)
+        with open(self.offset_path, "wb") as file:
+            file.write(struct.pack("q", 0))
+        return {"LD_PRELOAD": library, "QL3_CLOCK": self.offset_path}
+
+    def step_server(self, seconds):
+        with open(self.offset_path, "r+b") as file:
+            file.write(struct.pack("q", seconds))
 
     def clock(self, name, seconds):
         """Steps that clock, and the environment of those who live by it."""
