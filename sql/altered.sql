@@ -41,7 +41,7 @@ SELECT min(relnatts) > 90 FROM pg_class JOIN ours ON oid = name;
 SELECT count(*) FROM ql3.run_recovery_controls AS c WHERE id LIKE '2-%' AND pg_column_size(c) > 300;
 
 -- Constraints and generated columns beyond what is kept ready.
-SELECT each('DO $do$ BEGIN FOR n IN 1..30 LOOP EXECUTE ''ALTER TABLE %1$s ADD CHECK (tableoid IS NOT NULL)''; END LOOP; END $do$');
+SELECT each('DO $do$ BEGIN FOR n IN 1..30 LOOP EXECUTE ''ALTER TABLE %1$s ADD CONSTRAINT extra_'' || n || '' CHECK (tableoid IS NOT NULL)''; END LOOP; END $do$');
 \set n 3
 :targets
 :dispatches
@@ -53,6 +53,8 @@ INSERT INTO jobs VALUES ('checked', 'running', '2026-01-01');
 SELECT id FROM ql3.ql3_claim('Nobody', 1, '1 min', tok(99), '{job}');
 \set VERBOSITY default
 DELETE FROM jobs;
+ALTER TABLE ql3.run_recovery_controls DROP CONSTRAINT zz_the_last;
+SELECT each('DO $do$ BEGIN FOR n IN 1..30 LOOP EXECUTE ''ALTER TABLE %1$s DROP CONSTRAINT extra_'' || n; END LOOP; END $do$');
 
 -- Columns that stay.
 SELECT each('ALTER TABLE %s ADD COLUMN mark text NOT NULL DEFAULT ''here'', ADD COLUMN upper_mark text GENERATED ALWAYS AS (upper(mark)) STORED, ADD COLUMN none jsonb');
@@ -89,6 +91,7 @@ SELECT count(*) FROM ql3.judgements WHERE judged_at > '2026-01-01' AND id LIKE '
 SELECT item FROM ql3.dispatches WHERE arguments @> '{"in": "gin"}';
 SELECT id FROM ql3.run_recovery_controls WHERE owner = 'Hashed';
 RESET enable_seqscan;
+DROP INDEX ql3.run_recovery_controls_owner_idx, ql3.dispatches_arguments_idx, ql3.judgements_judged_at_idx;
 
 -- Another heap.
 VACUUM FULL ql3.run_recovery_controls;
