@@ -135,6 +135,13 @@ ALTER TABLE ql3.run_recovery_controls REPLICA IDENTITY FULL;
 SELECT ql3.ql3_renew('job', 'late', 'A', tok(102), 1, '5 min');
 DROP PUBLICATION all_of_it;
 
+-- What a crash would empty gives no permission.
+SELECT verdict FROM ql3.ql3_dispatch_claim('r', 'unlogged', 'act', '{}', 'w', tok(103));
+ALTER TABLE ql3.dispatches SET UNLOGGED;
+SELECT ql3.ql3_dispatch_permit('r', 'unlogged', 'w', tok(103), tok(104));
+ALTER TABLE ql3.dispatches SET LOGGED;
+SELECT ql3.ql3_dispatch_permit('r', 'unlogged', 'w', tok(103), tok(104));
+
 -- A column of ours that is gone, or has another name, ends every call, and ready says so.
 ALTER TABLE ql3.dispatches RENAME detail TO remark;
 SELECT * FROM ql3.ql3_dispatch_observe('r', '9i');

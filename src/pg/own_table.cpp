@@ -19,6 +19,15 @@ void check_columns(Relation table, const own_table::description& what) {
                       errhint("ql3.ql3_ready() names what differs. Dump, DROP and CREATE EXTENSION ql3, restore.")));
 }
 
+// What a crash would empty proves nothing: an action would be sent again.
+void check_logged(Relation table) {
+  if (table->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT) return;
+  const char* const name = RelationGetRelationName(table);
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("table \"%s\" of ql3 is unlogged: a crash would empty it", name),
+                  errhint("ALTER TABLE ql3.%s SET LOGGED.", name)));
+}
+
 HeapTuple copy_of(TupleTableSlot* slot) {
   HeapTuple const copy = ExecCopySlotHeapTuple(slot);
   copy->t_self = slot->tts_tid;
@@ -120,6 +129,7 @@ void own_table::open(const description& what, LOCKMODE lock) {
     Relation const table = table_open(member_of_ours(what.name), lock);
     key_ = open_index_of_ours(what.key_index, lock);
     check_columns(table, what);
+    check_logged(table);
     read_slot_ = table_slot_create(table, nullptr);
     return table;
   });
