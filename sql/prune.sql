@@ -163,6 +163,19 @@ SELECT ql3_forget('prune 2', 'asked for by its owner'), ql3_forget('prune 2', 'a
 SELECT action, kind, id, reason, after FROM ql3.audit_events WHERE action = 'forget';
 SELECT verdict FROM ql3_dispatch_claim('prune 2', 'x', 'other', '{}', 'w', tok(43));
 
+-- What stays of an item is the same on every machine and major: digests of bytes that can be written down.
+SELECT verdict FROM ql3_dispatch_claim('prune 3', 'x', 'act', '{"b": [1.50, null, true, "\u00e4", "5", 5], "a": {"x": "1"}}', 'w', tok(44));
+SELECT ql3_dispatch_settle('prune 3', 'x', 'w', tok(44), 'failed');
+SELECT removed FROM prune_all('1 us');
+CREATE FUNCTION field(content bytea) RETURNS bytea LANGUAGE sql AS $$ SELECT int8send(octet_length(content)) || content $$;
+SELECT identity_digest = sha256(field('act') || field(convert_to(E'{1:a{1:x1:1}1:b[1.5;nt2:\u00e41:55;]}', 'UTF8'))) AS identity,
+       item_digest = sha256(field('prune 3') || field('x')) AS item
+FROM ql3.dispatch_tombstones WHERE request_digest = sha256(field('prune 3'));
+SELECT arguments, (SELECT verdict FROM ql3_dispatch_claim('prune 3', 'x', 'act', arguments::jsonb, 'w', tok(45)))
+FROM (VALUES ('{"a": {"x": "1"}, "b": [15e-1, null, true, "\u00e4", "5", 5.0]}'),
+  ('{"a": {"x": 1}, "b": [1.5, null, true, "\u00e4", "5", 5]}'), ('{"a": {"x": "1"}, "b": [1.5, null, true, "\u00e4", "55"]}'),
+  ('{"a": {"x": "1", "b": [1.5, null, true, "\u00e4", "5", 5]}}')) AS v (arguments);
+
 SELECT code(q), q FROM (VALUES
   ('SELECT ql3_prune(NULL)'), ('SELECT ql3_prune(''0'')'), ('SELECT ql3_prune(''-1 s'')'), ('SELECT ql3_prune(''1 month'')'),
   ('SELECT ql3_prune(''1 day'', NULL)'), ('SELECT ql3_prune(''1 day'', 0)'), ('SELECT ql3_prune(''1 day'', 100001)'),

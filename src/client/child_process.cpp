@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "client/close_from.hpp"
+
 namespace ql3 {
 
 namespace {
@@ -57,9 +59,7 @@ struct ChildEnds {
   const int report = dup3(ends.report, report_number, O_CLOEXEC);
   if (report < 0) give_up();
   // What other libraries opened without the close-on-exec flag must not reach the probe.
-  if (syscall(SYS_close_range, report_number + 1, ~0U, 0) != 0) {
-    for (int number = report_number + 1; number < 1024; ++number) close(number);
-  }
+  close_from(report_number + 1);
   execve(path, argv, environment);
   const int code = errno;
   [[maybe_unused]] const ssize_t written = write(report_number, &code, sizeof code);

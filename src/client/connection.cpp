@@ -37,7 +37,10 @@ StoreError why_unreachable(std::string_view message) {
     StoreCode code;
     std::string_view phrase;
   };
-  using enum StoreCode;
+  // One by one: g++ 10 cannot take them all in.
+  constexpr StoreCode unreachable = StoreCode::unreachable, read_only = StoreCode::read_only;
+  constexpr StoreCode exhausted = StoreCode::exhausted, invalid = StoreCode::invalid;
+  constexpr StoreCode shutting_down = StoreCode::shutting_down;
   static constexpr std::string_view bad_string = "the connection string is not valid";
   static constexpr Known known[] = {
       {"session is read-only", read_only, "no server takes writes"},

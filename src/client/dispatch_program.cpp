@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "client/child_process.hpp"
+#include "client/close_from.hpp"
 
 extern char** environ;
 
@@ -95,9 +96,7 @@ struct Start {
   if (setpgid(0, 0) != 0) give_up(start.report, errno);
   if (dup2(start.input, 0) < 0) give_up(start.report, errno);
   if (dup3(start.report, report, O_CLOEXEC) < 0) give_up(start.report, errno);
-  if (syscall(SYS_close_range, report + 1, ~0U, 0) != 0) {
-    for (int number = report + 1; number < 1024; ++number) close(number);
-  }
+  close_from(report + 1);
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   sigaction(SIGPIPE, &standard, nullptr);

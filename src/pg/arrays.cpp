@@ -13,7 +13,7 @@ Datum text_array(const bounded<std::string_view>& texts) {
 
 Datum time_array(const bounded<instant>& times) {
   bounded<Datum> elements;
-  for (instant each : times) elements.push_back(TimestampTzGetDatum(each));
+  for (instant each : times) elements.push_back(time_datum(each));
   return call([&] {
     return PointerGetDatum(construct_array(elements.data(), static_cast<int>(elements.size()), TIMESTAMPTZOID,
                                            sizeof(TimestampTz), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));

@@ -1,4 +1,4 @@
-// The only place with version tests on server functions.
+// The only place that asks for the server's version.
 #pragma once
 
 #include "server.hpp"
@@ -18,6 +18,9 @@ extern "C" {
 }
 
 namespace ql3::pg::compat {
+
+// Whether the suites run on this major (docs/compatibility.md).
+inline constexpr bool is_tested = PG_VERSION_NUM >= 130000 && PG_VERSION_NUM < 190000;
 
 inline IndexScanDesc index_begin(Relation table, Relation index, Snapshot snapshot, int keys) {
 #if PG_VERSION_NUM >= 180000

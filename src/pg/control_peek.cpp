@@ -8,8 +8,10 @@ namespace {
 
 struct raw_row {
   presence there;
-  Datum state, run_id, status, lost_at, expires_at, next_claim_at, version, failure_count;
-  bool no_status, no_expires, no_next;
+  Datum state, run_id, status;
+  control_view control;
+  instant lost_at;
+  bool no_status;
 };
 
 }  // namespace
@@ -64,11 +66,16 @@ peeked control_peek::look(std::string_view kind, std::string_view id) {
         read.state = slot_getattr(slot_, state_, &ignored);
         read.run_id = slot_getattr(slot_, run_id_, &ignored);
         read.status = slot_getattr(slot_, status_, &read.no_status);
-        read.lost_at = slot_getattr(slot_, lost_at_, &ignored);
-        read.expires_at = slot_getattr(slot_, expires_at_, &read.no_expires);
-        read.next_claim_at = slot_getattr(slot_, next_claim_at_, &read.no_next);
-        read.version = slot_getattr(slot_, version_, &ignored);
-        read.failure_count = slot_getattr(slot_, failure_count_, &ignored);
+        read.lost_at = DatumGetTimestampTz(slot_getattr(slot_, lost_at_, &ignored));
+        bool null;
+        Datum value = slot_getattr(slot_, expires_at_, &null);
+        read.control.has_expires = !null;
+        if (!null) read.control.expires_at = DatumGetTimestampTz(value);
+        value = slot_getattr(slot_, next_claim_at_, &null);
+        read.control.has_next = !null;
+        if (!null) read.control.next_claim_at = DatumGetTimestampTz(value);
+        read.control.version = DatumGetInt64(slot_getattr(slot_, version_, &ignored));
+        read.control.failure_count = DatumGetInt32(slot_getattr(slot_, failure_count_, &ignored));
         // The slot's buffer is let go below: copy what points into it.
         read.state = datumCopy(read.state, false, -1);
         read.run_id = datumCopy(read.run_id, false, -1);
@@ -84,16 +91,11 @@ peeked control_peek::look(std::string_view kind, std::string_view id) {
   if (raw.there != presence::committed) return result;
   std::optional<state> const known = parse_state(text_of(raw.state));
   if (!known) throw error(sqlstate::internal_error, "unknown state in ql3.run_recovery_controls");
+  result.control = raw.control;
   result.control.st = *known;
-  result.control.has_expires = !raw.no_expires;
-  result.control.has_next = !raw.no_next;
-  if (!raw.no_expires) result.control.expires_at = DatumGetTimestampTz(raw.expires_at);
-  if (!raw.no_next) result.control.next_claim_at = DatumGetTimestampTz(raw.next_claim_at);
-  result.control.version = DatumGetInt64(raw.version);
-  result.control.failure_count = DatumGetInt32(raw.failure_count);
   result.run_id = text_of(raw.run_id);
   if (!raw.no_status) result.status = text_of(raw.status);
-  result.lost_at = DatumGetTimestampTz(raw.lost_at);
+  result.lost_at = raw.lost_at;
   return result;
 }
 

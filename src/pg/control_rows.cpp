@@ -16,10 +16,10 @@ void set(changes& to, int column, const std::optional<std::string_view>& text) {
   else to.clear(column);
 }
 void set(changes& to, int column, const std::optional<instant>& at) {
-  if (at) to.set(column, TimestampTzGetDatum(*at));
+  if (at) to.set(column, time_datum(*at));
   else to.clear(column);
 }
-void set(changes& to, int column, instant at) { to.set(column, TimestampTzGetDatum(at)); }
+void set(changes& to, int column, instant at) { to.set(column, time_datum(at)); }
 
 void clear_claim(changes& to) {
   for (int column : {control_owner, control_token_digest, control_claimed_at, control_expires_at, control_claim_mark})
@@ -38,11 +38,11 @@ void set_claim(changes& to, const claim_stamp& stamp, std::int64_t version, std:
   set(to, control_state, to_text(state::claimed));
   set(to, control_owner, stamp.owner);
   to.set(control_token_digest, bytea_datum(stamp.token_digest, digest_size));
-  to.set(control_version, Int64GetDatum(version));
+  to.set(control_version, number_datum(version));
   set(to, control_claimed_at, stamp.claimed_at);
   set(to, control_expires_at, stamp.expires_at);
   set(to, control_due_at, stamp.expires_at);
-  to.set(control_claim_mark, Int64GetDatum(stamp.mark));
+  to.set(control_claim_mark, number_datum(stamp.mark));
   to.set(control_failure_count, Int32GetDatum(failure_count));
 }
 
@@ -156,7 +156,7 @@ bool insert_unclaimed(std::string_view kind, const facts& now, const ending& how
     changes to = new_row(kind, now.id);
     set_facts(to, now, statement_time());
     set(to, control_state, to_text(how.st));
-    to.set(control_version, Int64GetDatum(0)).set(control_failure_count, Int32GetDatum(how.failure_count));
+    to.set(control_version, number_datum(0)).set(control_failure_count, Int32GetDatum(how.failure_count));
     set(to, control_next_claim_at, how.next_claim_at);
     set(to, control_due_at, how.due_at);
     set(to, control_detail, how.detail);

@@ -1,14 +1,11 @@
 #include "dispatch_rows.hpp"
 
 #include "dispatch_columns.hpp"
+#include "json_bytes.hpp"
 #include "row_columns.hpp"
 #include "session.hpp"
 #include "tombstones.hpp"
 #include "try_lock.hpp"
-
-extern "C" {
-#include "utils/fmgrprotos.h"
-}
 
 namespace ql3::pg {
 
@@ -111,7 +108,7 @@ void set(changes& to, int column, const std::optional<std::string_view>& text) {
   else to.clear(column);
 }
 void set(changes& to, int column, const std::optional<instant>& at) {
-  if (at) to.set(column, TimestampTzGetDatum(*at));
+  if (at) to.set(column, time_datum(*at));
   else to.clear(column);
 }
 void set_facts(changes& to, const attempt_facts& facts) {
@@ -196,14 +193,7 @@ std::optional<item_name> item_of_attempt(const uuid_value& attempt) {
 }
 
 void identity_digest(const identity& what, unsigned char (&digest)[digest_size]) {
-  // The type's own hash, twice: equal documents have one whatever their spelling.
-  request_bytes bytes;
-  bytes.add(what.action);
-  for (std::int64_t seed : {std::int64_t{1}, std::int64_t{2}})
-    bytes.add(call([&] {
-      return DatumGetInt64(DirectFunctionCall2(jsonb_hash_extended, what.arguments, Int64GetDatum(seed)));
-    }));
-  bytes.digest(digest);
+  request_bytes().add(what.action).add(json_bytes(what.arguments)).digest(digest);
 }
 
 std::optional<std::string_view> difference_from_known(const item_name& name, const identity& what) {
@@ -231,11 +221,11 @@ void insert_attempt(const new_attempt& what) {
   set_facts(to, what.facts);
   if (what.what) to.set(attempt_action, text_datum(what.what->action)).set(attempt_arguments, what.what->arguments);
   to.set(attempt_writer, text_datum(what.writer)).set(attempt_token_digest, bytea_datum(what.token_digest, digest_size))
-      .set(attempt_lineage, uuid_datum(what.lineage)).set(attempt_claimed_at, TimestampTzGetDatum(what.claimed_at))
-      .set(attempt_observe_after, Int64GetDatum(what.observe_after))
-      .set(attempt_observe_at, TimestampTzGetDatum(later(what.claimed_at, what.observe_after)));
+      .set(attempt_lineage, uuid_datum(what.lineage)).set(attempt_claimed_at, time_datum(what.claimed_at))
+      .set(attempt_observe_after, number_datum(what.observe_after))
+      .set(attempt_observe_at, time_datum(later(what.claimed_at, what.observe_after)));
   if (state_of(what.facts) != dispatch_state::claimed)
-    to.set(attempt_concluded_at, TimestampTzGetDatum(what.claimed_at));
+    to.set(attempt_concluded_at, time_datum(what.claimed_at));
   set(to, attempt_detail, what.detail);
   to.set(attempt_protocol, Int16GetDatum(protocol_known));
   (void)dispatches().insert(to);
@@ -251,10 +241,10 @@ void update_attempt(const item_name& name, const attempt_row& row) {
   if (row.permit_digest != nullptr) to.set(attempt_permit_digest, bytea_datum(row.permit_digest, digest_size));
   else to.clear(attempt_permit_digest);
   set(to, attempt_permitted_at, row.permitted_at);
-  to.set(attempt_observe_after, Int64GetDatum(row.observe_after))
-      .set(attempt_observe_at, TimestampTzGetDatum(row.observe_at));
+  to.set(attempt_observe_after, number_datum(row.observe_after))
+      .set(attempt_observe_at, time_datum(row.observe_at));
   if (state_of(row.facts) == dispatch_state::claimed) to.clear(attempt_concluded_at);
-  else to.set(attempt_concluded_at, TimestampTzGetDatum(row.concluded_at.value_or(clock_now())));
+  else to.set(attempt_concluded_at, time_datum(row.concluded_at.value_or(clock_now())));
   set(to, attempt_detail, row.detail);
   (void)dispatches().update(row.row, to);
 }

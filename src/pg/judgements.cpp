@@ -13,21 +13,21 @@ changes row_of(const judgement& what) {
   auto text = [&](int column, const std::optional<std::string_view>& value) {
     if (value) to.set(column, text_datum(*value));
   };
-  to.set(judgement_number, Int64GetDatum(next_identity(history.relation(), judgement_number)));
+  to.set(judgement_number, number_datum(next_identity(history.relation(), judgement_number)));
   text(judgement_kind, what.kind);
   text(judgement_id, what.id);
-  to.set(judgement_version, Int64GetDatum(what.version));
+  to.set(judgement_version, number_datum(what.version));
   text(judgement_owner, what.owner);
   text(judgement_run_id, what.run_id);
   text(judgement_status, what.status);
-  to.set(judgement_lost_at, TimestampTzGetDatum(what.lost_at));
+  to.set(judgement_lost_at, time_datum(what.lost_at));
   text(judgement_disposition, what.disposition);
   text(judgement_verdict, what.verdict);
   text(judgement_note, what.note);
   if (what.evidence) to.set(judgement_evidence, *what.evidence);
   text(judgement_result, what.result);
   to.set(judgement_failure_count, Int32GetDatum(what.failure_count));
-  to.set(judgement_judged_at, TimestampTzGetDatum(what.judged_at));
+  to.set(judgement_judged_at, time_datum(what.judged_at));
   to.set(judgement_protocol, Int16GetDatum(protocol_known));
   return to;
 }

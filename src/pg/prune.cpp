@@ -55,7 +55,7 @@ Datum prune(FunctionCallInfo fcinfo) {
   std::int64_t const older_than = check_older_than(given.length(0, "older_than"));
   std::int32_t const batch = given.number32(1, "batch");
   check_batch(batch);
-  return Int64GetDatum(in_session([&] {
+  return number_datum(in_session([&] {
     bound_idle();
     refuse_prepare();
     return prune_rows(older_than, batch);
@@ -68,7 +68,7 @@ Datum forget(FunctionCallInfo fcinfo) {
   std::string_view const request_uid = given.text(0, "request_uid");
   check_id(request_uid, "request_uid");
   std::string_view const reason = given.reason(1);
-  return Int64GetDatum(in_session([&] {
+  return number_datum(in_session([&] {
     bound_idle();
     intend_to_write("dispatch_tombstones");
     // An attempt that another transaction is just writing counts: it is waited for, and looked at afterwards.

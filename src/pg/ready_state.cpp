@@ -1,4 +1,5 @@
 // The present state of server and sources, as far as it can keep ql3 from its work.
+#include "compat.hpp"
 #include "lineage.hpp"
 #include "ready.hpp"
 #include "source_index.hpp"
@@ -96,11 +97,8 @@ void check_state(readiness& to) {
     to.run(standbys_check, [&] { check_standbys(to); });
     to.run(halt_check, [&] { check_halt(to); });
   }
-  {
-    bool const known = PG_VERSION_NUM >= 130000 && PG_VERSION_NUM < 190000;
-    if (known) to.good(server_check, PG_VERSION);
-    else to.bad(server_check, PG_VERSION, "ql3 is tested on 13 to 18.");
-  }
+  if (compat::is_tested) to.good(server_check, PG_VERSION);
+  else to.bad(server_check, PG_VERSION, "ql3 is tested on 13 to 18.");
   to.run(event_trigger_check, [&] {
     rows const found = event_triggers.run(params());
     std::optional<std::string_view> const names = found.maybe_text(0, 1);

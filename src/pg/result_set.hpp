@@ -37,9 +37,9 @@ class result_row {
   result_row& text(std::string_view bytes) { return value(text_datum(bytes)); }
   result_row& text(const char* bytes) { return text(std::string_view(bytes)); }
   result_row& text(const std::optional<std::string_view>& bytes) { return bytes ? text(*bytes) : null(); }
-  result_row& time(instant at) { return value(TimestampTzGetDatum(at)); }
+  result_row& time(instant at) { return value(time_datum(at)); }
   result_row& time(const std::optional<instant>& at) { return at ? time(*at) : null(); }
-  result_row& number(std::int64_t n) { return value(Int64GetDatum(n)); }
+  result_row& number(std::int64_t n) { return value(number_datum(n)); }
   result_row& number32(std::int32_t n) { return value(Int32GetDatum(n)); }
   result_row& boolean(bool b) { return value(BoolGetDatum(b)); }
   result_row& length(std::int64_t microseconds);

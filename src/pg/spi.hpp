@@ -11,6 +11,12 @@ std::string_view keep_text(std::string_view bytes);
 Datum text_datum(std::string_view bytes);
 Datum bytea_datum(const unsigned char* bytes, std::size_t size);
 std::string_view text_of(Datum value);
+// Where a Datum does not hold 64 bits it points to a copy, which is made in the current memory context.
+inline Datum number_datum(std::int64_t value) {
+  if constexpr (SIZEOF_DATUM >= 8) return Int64GetDatum(value);
+  else return call([&] { return Int64GetDatum(value); });
+}
+inline Datum time_datum(instant value) { return number_datum(value); }
 
 // Parameters of one execution. Bounded by the widest statement we have.
 class params {
@@ -18,11 +24,11 @@ class params {
   static constexpr int capacity = 24;
   params& text(std::string_view value) { return add(text_datum(value)); }
   params& text(std::optional<std::string_view> value) { return value ? text(*value) : null(); }
-  params& number(std::int64_t value) { return add(Int64GetDatum(value)); }
+  params& number(std::int64_t value) { return add(number_datum(value)); }
   params& number32(std::int32_t value) { return add(Int32GetDatum(value)); }
   params& number32(std::optional<std::int32_t> value) { return value ? number32(*value) : null(); }
   params& boolean(bool value) { return add(BoolGetDatum(value)); }
-  params& time(instant value) { return add(TimestampTzGetDatum(value)); }
+  params& time(instant value) { return add(time_datum(value)); }
   params& time(std::optional<instant> value) { return value ? time(*value) : null(); }
   params& digest(const unsigned char* value) { return add(bytea_datum(value, 32)); }
   params& add(Datum value) {

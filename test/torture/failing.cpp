@@ -47,17 +47,13 @@ void raise_in_callback() {
   raise_with_everything();
 }
 
-// A context that has no memory left: what is copied into it fails.
-void* refuse_to_allocate(MemoryContext, Size) {
+// A context that has no memory left: what is copied into it fails. `more`: flags, where the server has them.
+template <class... More>
+void* refuse(MemoryContext, Size, More...) {
   ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory"),
                   errdetail("the context is exhausted")));
   return nullptr;
 }
-#if PG_VERSION_NUM >= 170000
-void* refuse(MemoryContext context, Size size, int) { return refuse_to_allocate(context, size); }
-#else
-void* refuse(MemoryContext context, Size size) { return refuse_to_allocate(context, size); }
-#endif
 
 // Runs `leaf` while the home of errors is exhausted, so that an error in it cannot be copied.
 template <class Leaf>
@@ -99,7 +95,7 @@ const way_to_fail ways[] = {
     {"bad_alloc", [] { throw std::bad_alloc(); }},
     {"bad_alloc_real",
      [] {
-       std::size_t volatile much = std::size_t{1} << 60;
+       std::size_t volatile much = std::string().max_size();
        (void)std::string(much, 'x');
      }},
     {"std", [] { throw std::runtime_error("a standard exception"); }},
