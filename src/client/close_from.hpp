@@ -6,7 +6,8 @@
 
 namespace ql3 {
 
-// Closes every descriptor from `first` on. Nothing but system calls: for a child that shares its parent's memory.
+// Closes every descriptor from `first` on. Nothing but system calls: for a child that shares its
+// parent's memory.
 inline void close_from(int first) noexcept {
 // Kernels have it from 5.9 on; the name with SYS_ came to the C library later.
 #ifdef __NR_close_range

@@ -175,7 +175,7 @@ class World {
   void happen() {
     if (depth_ > 2) return;
     if (!delayed_.empty() && chance(30)) {
-      const std::size_t at = random_() % delayed_.size();
+      const auto at = static_cast<std::size_t>(random_() % delayed_.size());
       const auto message = delayed_[at];
       delayed_.erase(delayed_.begin() + static_cast<std::ptrdiff_t>(at));
       message(server);
@@ -217,7 +217,7 @@ class World {
     const int timeline = static_cast<int>(server.place().timeline);
     if (!past_.empty() && chance(50)) {
       lossy = true;
-      server = past_[random_() % past_.size()];
+      server = past_[static_cast<std::size_t>(random_() % past_.size())];
     }
     while (server.place().timeline <= timeline) server.promote();
     past_.clear();

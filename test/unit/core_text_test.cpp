@@ -110,8 +110,8 @@ TEST(CutText, property_whole_characters_stay_whole) {
   for (int round = 0; round < 2000; ++round) {
     std::string text;
     std::string reference;
-    const std::size_t limit = random() % 40;
-    for (std::size_t n = random() % 20; n > 0; --n) {
+    const auto limit = static_cast<std::size_t>(random() % 40);
+    for (auto n = random() % 20; n > 0; --n) {
       const std::string_view next = alphabet[random() % std::size(alphabet)];
       if (reference.size() == text.size() && text.size() + next.size() <= limit) reference += next;
       text += next;
@@ -213,7 +213,7 @@ TEST(Quoted, property_any_bytes_become_printable_utf8) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 5000; ++round) {
     std::string bytes;
-    for (std::size_t n = random() % 80; n > 0; --n) bytes += static_cast<char>(random() & 0xFF);
+    for (auto n = random() % 80; n > 0; --n) bytes += static_cast<char>(random() & 0xFF);
     message_text<60> text;
     text << quoted{bytes};
     const std::string_view shown = text.view();
