@@ -22,8 +22,18 @@ namespace ql3::pg::compat {
 // Whether the suites run on this major (docs/compatibility.md).
 inline constexpr bool is_tested = PG_VERSION_NUM >= 130000 && PG_VERSION_NUM < 190000;
 
+inline TableScanDesc table_begin(Relation table, Snapshot snapshot) {
+#if PG_VERSION_NUM >= 190000
+  return table_beginscan(table, snapshot, 0, nullptr, SO_NONE);
+#else
+  return table_beginscan(table, snapshot, 0, nullptr);
+#endif
+}
+
 inline IndexScanDesc index_begin(Relation table, Relation index, Snapshot snapshot, int keys) {
-#if PG_VERSION_NUM >= 180000
+#if PG_VERSION_NUM >= 190000
+  return index_beginscan(table, index, snapshot, nullptr, keys, 0, SO_NONE);
+#elif PG_VERSION_NUM >= 180000
   return index_beginscan(table, index, snapshot, nullptr, keys, 0);
 #else
   return index_beginscan(table, index, snapshot, keys, 0);
@@ -56,13 +66,29 @@ inline TM_Result update_row(Relation table, ItemPointer before, TupleTableSlot* 
   LockTupleMode mode;
 #if PG_VERSION_NUM >= 160000
   TU_UpdateIndexes which = TU_None;
+#if PG_VERSION_NUM >= 190000
+  TM_Result const done = table_tuple_update(table, before, after, GetCurrentCommandId(true), 0, InvalidSnapshot,
+                                            InvalidSnapshot, true, &failed, &mode, &which);
+#else
   TM_Result const done = table_tuple_update(table, before, after, GetCurrentCommandId(true), InvalidSnapshot,
                                             InvalidSnapshot, true, &failed, &mode, &which);
+#endif
   *indexes = which == TU_All;
   return done;
 #else
   return table_tuple_update(table, before, after, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, true,
                             &failed, &mode, indexes);
+#endif
+}
+
+// Waits as update_row does.
+inline TM_Result delete_row(Relation table, ItemPointer row) {
+  TM_FailureData failed;
+#if PG_VERSION_NUM >= 190000
+  return table_tuple_delete(table, row, GetCurrentCommandId(true), 0, InvalidSnapshot, InvalidSnapshot, true, &failed);
+#else
+  return table_tuple_delete(table, row, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, true, &failed,
+                            false);
 #endif
 }
 
@@ -108,6 +134,33 @@ inline void enable_timeout_repeated(TimeoutId id, int milliseconds) {
   enable_timeout_after(id, milliseconds);
 #endif
 }
+
+// A new tranche's name: 19 keeps it with the tranche and may have no room for another (an error); before, every backend
+// that uses the tranche says it for itself.
+inline int new_lock_tranche(const char* name) {
+#if PG_VERSION_NUM >= 190000
+  return LWLockNewTrancheId(name);
+#else
+  (void)name;
+  return LWLockNewTrancheId();
+#endif
+}
+
+inline void name_lock_tranche(int tranche, const char* name) {
+#if PG_VERSION_NUM >= 190000
+  (void)tranche;
+  (void)name;
+#else
+  LWLockRegisterTranche(tranche, name);
+#endif
+}
+
+// What a callback of the system's caches is told.
+#if PG_VERSION_NUM >= 190000
+using cache_id = SysCacheIdentifier;
+#else
+using cache_id = int;
+#endif
 
 // nullptr where the server has none.
 #if PG_VERSION_NUM >= 140000

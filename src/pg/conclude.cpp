@@ -25,7 +25,7 @@ evidence_given read_evidence(const arguments& given, int position) {
   Datum const document = given.datum(position, "evidence");
   char* const text = call([&] {
     Jsonb* value = DatumGetJsonbP(document);
-    return JsonbToCString(nullptr, &value->root, VARSIZE(value));
+    return JsonbToCString(nullptr, &value->root, static_cast<int>(VARSIZE(value)));
   });
   evidence.text = std::string_view(text);
   check_evidence_size(evidence.text->size());

@@ -265,7 +265,7 @@ identity read_identity(const arguments& given, int action_position, int argument
   };
   measured const found = call([&] {
     Jsonb* document = DatumGetJsonbP(what.arguments);
-    char* const text = JsonbToCString(nullptr, &document->root, VARSIZE(document));
+    char* const text = JsonbToCString(nullptr, &document->root, static_cast<int>(VARSIZE(document)));
     return measured{JB_ROOT_IS_OBJECT(document) != 0, static_cast<int>(strlen(text))};
   });
   if (!found.object)

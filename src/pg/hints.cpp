@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compat.hpp"
+
 namespace ql3::pg {
 
 namespace {
@@ -70,10 +72,11 @@ void map_area() {
       if (!existed) {
         initialise(shared);
         pg_atomic_init_u64(&shared->highest, 0);
-        LWLockInitialize(&shared->lock, LWLockNewTrancheId());
       }
+      // No tranche of an extension is 0: whoever made the area was refused one.
+      if (shared->lock.tranche == 0) LWLockInitialize(&shared->lock, compat::new_lock_tranche(area_name));
       LWLockRelease(AddinShmemInitLock);
-      LWLockRegisterTranche(shared->lock.tranche, area_name);
+      compat::name_lock_tranche(shared->lock.tranche, area_name);
       return shared;
     });
   });

@@ -1,5 +1,6 @@
 #include "installed.hpp"
 
+#include "compat.hpp"
 #include "contract.hpp"
 
 extern "C" {
@@ -19,7 +20,7 @@ constinit bool version_is_ours = false;
 constinit bool installation_is_known = false;
 constinit uuid_value installation{};
 
-void on_catalog_change(Datum, int, uint32) {
+void on_catalog_change(Datum, compat::cache_id, uint32) {
   version_is_ours = false;
   installation_is_known = false;
 }

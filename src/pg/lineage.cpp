@@ -77,7 +77,7 @@ template <class Each>
 void each_row(const char* name, Snapshot snapshot, Each each) {
   Relation const table = table_open(member_of_ours(name), AccessShareLock);
   TupleTableSlot* const slot = table_slot_create(table, nullptr);
-  TableScanDesc const scan = table_beginscan(table, snapshot, 0, nullptr);
+  TableScanDesc const scan = compat::table_begin(table, snapshot);
   while (table_scan_getnextslot(scan, ForwardScanDirection, slot)) each(slot);
   table_endscan(scan);
   ExecDropSingleTupleTableSlot(slot);

@@ -192,10 +192,7 @@ void own_table::remove(HeapTuple row) {
   call([&] {
     CheckCmdReplicaIdentity(table_, CMD_DELETE);
     CommandCounterIncrement();
-    TM_FailureData failed;
-    if (table_tuple_delete(table_, &row->t_self, GetCurrentCommandId(true), InvalidSnapshot, InvalidSnapshot, true,
-                           &failed, false) != TM_Ok)
-      refuse_changed();
+    if (compat::delete_row(table_, &row->t_self) != TM_Ok) refuse_changed();
   });
 }
 

@@ -55,7 +55,7 @@ void on_relation_change(Datum, Oid relation) {
 }
 
 // A function that a CHECK calls may have been inlined into the prepared expression.
-void on_function_change(Datum, int, uint32) { on_relation_change(Datum(0), InvalidOid); }
+void on_function_change(Datum, compat::cache_id, uint32) { on_relation_change(Datum(0), InvalidOid); }
 
 // Everything below runs inside a leaf: server structures only.
 

@@ -99,7 +99,7 @@ bool is_whole_statement(FunctionCallInfo fcinfo, std::string_view name) {
 
 // Support function of the permit: the planner calls it, so the library, and with it the watch, is there
 // before a session's first call is executed. It has nothing to say to the planner.
-Datum load_before_execution(FunctionCallInfo) { return PointerGetDatum(nullptr); }
+Datum load_before_execution(FunctionCallInfo) { return Datum(0); }
 
 }  // namespace
 
