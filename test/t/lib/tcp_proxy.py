@@ -35,6 +35,16 @@ class TcpProxy:
         else:
             sock.setsockopt(socket.SOL_SOCKET, DETACH_FILTER, 0)
 
+    @classmethod
+    def can_filter(cls):
+        """Some kernels keep filters for root."""
+        with socket.socket() as sock:
+            try:
+                cls.drop_all(sock, True)
+            except PermissionError:
+                return False
+        return True
+
     def black_hole(self):
         for client in self.clients:
             if client.fileno() >= 0:
